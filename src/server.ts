@@ -21,7 +21,7 @@ import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
-import { isSafe } from './model/pet-store.ts';
+import { isDurable } from './model/pet-store.ts';
 import { createJsonLog } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
@@ -76,7 +76,7 @@ const service: Command = {
     const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
     process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
     const config = await readConfig(line, env, readApiKeysFile);
-    return () => run(config, setHangUpHandler).catch(endWithError);
+    return () => run(config, setHangUpHandler).catch(exitWithError);
   },
 };
 
@@ -100,7 +100,7 @@ function printError(message: string): void {
 }
 
 /** The server may listen already. */
-function endWithError(error: unknown): never {
+function exitWithError(error: unknown): never {
   printError(messageOf(error));
   process.exit(1);
 }
@@ -140,7 +140,7 @@ async function run(
   const open = (): Promise<void> =>
     // A graceful shutdown ends the start with an AbortError. A damaged file is reported even then.
     app.open().catch((error: unknown) => {
-      if (!isStopping() || (error as Error).name !== 'AbortError') endWithError(error);
+      if (!isStopping() || (error as Error).name !== 'AbortError') exitWithError(error);
     });
   setHangUpHandler(createHangUpHandler(app, apiKeySource, () => onSignal('SIGHUP')));
   // Socket activation, for example by a systemd socket unit (sd_listen_fds(3)): the supervisor
@@ -255,7 +255,7 @@ function stopOnSignals(
 
 /** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
 async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
-  endAfter(STOP_DEADLINE_MS, app, exitCode);
+  exitAtDeadline(STOP_DEADLINE_MS, app, exitCode);
   try {
     await stopServer(server, DRAIN_MS, () => app.drain());
     await app.close();
@@ -268,19 +268,19 @@ async function stopAndExit(app: App, server: Server, exitCode: number): Promise<
 }
 
 /** Ends the process at the deadline of a graceful shutdown, of which `passedMs` have passed. */
-function endAfter(deadlineMs: number, app: App, exitCode: number, passedMs = 0): void {
+function exitAtDeadline(deadlineMs: number, app: App, exitCode: number, passedMs = 0): void {
   const dueAt = performance.now() + deadlineMs - passedMs;
   setTimeout(() => {
     // The process was suspended: nothing could be finished meanwhile.
-    if (performance.now() > dueAt + SUSPENDED_MS) return endAfter(deadlineMs, app, exitCode);
-    const pets = app.whereAreThePets();
-    const mayWait = pets === 'memory only' && deadlineMs < LAST_DEADLINE_MS;
-    if (mayWait) return endAfter(LAST_DEADLINE_MS, app, exitCode, deadlineMs);
+    if (performance.now() > dueAt + SUSPENDED_MS) return exitAtDeadline(deadlineMs, app, exitCode);
+    const pets = app.durability();
+    const mayWait = pets === 'memory' && deadlineMs < LAST_DEADLINE_MS;
+    if (mayWait) return exitAtDeadline(LAST_DEADLINE_MS, app, exitCode, deadlineMs);
     log('error', 'Graceful shutdown timed out', {
       deadlineMs,
       ...(pets === undefined ? {} : { pets }),
     });
-    process.exit(pets !== undefined && isSafe(pets) ? exitCode : 1);
+    process.exit(pets !== undefined && isDurable(pets) ? exitCode : 1);
   }, deadlineMs - passedMs);
 }
 

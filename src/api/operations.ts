@@ -14,7 +14,7 @@ import {
   KeyReusedError,
   OutcomeUnknownError,
   StoreUnavailableError,
-  type Eventual,
+  type MaybePromise,
   type PetStore,
 } from '../model/pet-store.ts';
 import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
@@ -74,7 +74,7 @@ export const GET_PET_DEPRECATION: Deprecation = {
 function listPets(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
   const parameters = readListParameters(request.query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
-  return whenKnown(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
+  return mapMaybePromise(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
     if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
     // The same query for pets after the id `next`. No value needs percent-encoding.
     const limitPart = parameters.limit === undefined ? '' : `limit=${limit}&`;
@@ -180,14 +180,14 @@ function parseBody(body: Buffer): NewPet {
 function getPet(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
   const { pathParameter: petId } = request;
   const id = parseInt64(petId);
-  return whenKnown(id === undefined ? undefined : store.get(id), (pet) => {
+  return mapMaybePromise(id === undefined ? undefined : store.get(id), (pet) => {
     if (pet !== undefined) return jsonResponse(200, pet.text);
     throw new ApiError('not_found', `There is no pet with the id ${quote(petId)}`);
   });
 }
 
 /** Calls `use` with the value: immediately if it is known, else when its promise resolves. */
-function whenKnown<T, U>(value: Eventual<T>, use: (value: T) => U): U | Promise<U> {
+function mapMaybePromise<T, U>(value: MaybePromise<T>, use: (value: T) => U): U | Promise<U> {
   // A store of another program may return a promise of its own kind.
   const isKnown = typeof (value as Partial<Promise<T>> | undefined)?.then !== 'function';
   return isKnown ? use(value as T) : Promise.resolve(value).then(use);

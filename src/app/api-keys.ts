@@ -97,7 +97,7 @@ export function keyNameProblem(name: unknown): string | undefined {
   return 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
 }
 
-export interface KeysInForce {
+export interface Keyrings {
   /** The keys that are valid for everything. */
   readonly forAll: Keyring;
   /**
@@ -110,10 +110,10 @@ export interface KeysInForce {
 }
 
 /** Puts keys in force. A name that was already in force keeps its counts. */
-export function putInForce(
+export function createKeyrings(
   apiKeys: readonly ApiKeyOption[],
   before: readonly KeyUse[] = [],
-): KeysInForce {
+): Keyrings {
   const known = new Map(before.map((use) => [use.name, use]));
   const keys = apiKeys.map(namedKey).map(({ key, name = '', only }) => {
     const use = known.get(name) ?? { name, requests: 0, lastUsedAt: 0 };

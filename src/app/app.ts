@@ -16,7 +16,7 @@
  * after `close`, it rejects. An app never returns to an earlier state.
  */
 
-import { apiKeyProblems, namedKey, putInForce, type ApiKeyOption } from './api-keys.ts';
+import { apiKeyProblems, namedKey, createKeyrings, type ApiKeyOption } from './api-keys.ts';
 import { optionProblems, pathOf, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from '../http/handle-request.ts';
 import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
@@ -29,7 +29,7 @@ import { assertNoProblems } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
-import { StoreUnavailableError, type PetsLocation, type PetStore } from '../model/pet-store.ts';
+import { StoreUnavailableError, type Durability, type PetStore } from '../model/pet-store.ts';
 import { identifyRequest, logRequest } from '../ops/logs.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
@@ -58,7 +58,7 @@ export interface App {
   /** Makes the app not ready: it refuses creates, and still serves reads. */
   drain(): void;
   /** Returns where the acknowledged pets are, or undefined if the store does not know. */
-  whereAreThePets(): PetsLocation | undefined;
+  durability(): Durability | undefined;
   /** Waits for an `open` in progress, completes the creates in progress, and closes the store. */
   close(): Promise<void>;
 }
@@ -84,12 +84,12 @@ export function createApp(options: AppOptions): App {
     if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
     log('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
   };
-  let keys = putInForce(options.apiKeys);
+  let keys = createKeyrings(options.apiKeys);
   warnOfKeys(options.apiKeys);
   let store: PetStore | undefined;
   let isStopping = false;
-  let tellLost: (error: Error) => void = () => undefined;
-  const lost = new Promise<Error>((resolve) => (tellLost = resolve));
+  let resolveLost: (error: Error) => void = () => undefined;
+  const lost = new Promise<Error>((resolve) => (resolveLost = resolve));
   const closing = new AbortController();
   let opening: Promise<void> | undefined;
 
@@ -149,8 +149,8 @@ export function createApp(options: AppOptions): App {
 
   const open = async (): Promise<void> => {
     closing.signal.throwIfAborted();
-    store = await openBackend(options, log, closing.signal);
-    void store.lost?.then(tellLost);
+    store = await openStore(options, log, closing.signal);
+    void store.lost?.then(resolveLost);
   };
 
   return {
@@ -160,14 +160,14 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
-      keys = putInForce(apiKeys, keys.uses);
+      keys = createKeyrings(apiKeys, keys.uses);
       warnOfKeys(apiKeys);
     },
     drain() {
       store?.drain?.();
       isStopping = true;
     },
-    whereAreThePets: () => store?.whereAreThePets?.(),
+    durability: () => store?.durability?.(),
     async close() {
       isStopping = true;
       metrics.close();
@@ -183,7 +183,7 @@ export function createApp(options: AppOptions): App {
  * Opens the store that the options name. The etcd store is loaded only if they name it; `signal`
  * ends a start that waits for a cluster.
  */
-async function openBackend(
+async function openStore(
   { store, etcd, dataFile, memory }: AppOptions,
   log: Log,
   signal: AbortSignal,

@@ -255,11 +255,11 @@ function extraHeaders(
 ): readonly string[] {
   // A removed operation is no longer deprecated.
   const headers = operation === undefined || status === 410 ? NO_HEADERS : operation.headers;
-  const isPublic = route?.isPublic === true;
-  if (requestId === '' && cors === undefined && !isPublic) return headers;
+  const allowsAnyOrigin = route?.allowsAnyOrigin === true;
+  if (requestId === '' && cors === undefined && !allowsAnyOrigin) return headers;
   const all = [...headers];
   if (requestId !== '') all.push('X-Request-Id', requestId);
-  if (isPublic) all.push('Access-Control-Allow-Origin', '*');
+  if (allowsAnyOrigin) all.push('Access-Control-Allow-Origin', '*');
   else if (cors !== undefined) all.push(...cors.headersFor(request.headers.origin));
   return all;
 }

@@ -10,7 +10,7 @@ export interface Operation {
   /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
   readonly needsKey: boolean | 'metrics';
   /** True if any web page may read it, whatever the CORS policy is. */
-  readonly isPublic?: true;
+  readonly allowsAnyOrigin?: true;
   readonly deprecation?: Deprecation;
   /**
    * Returns the response, or a promise if it is not known yet: a promise costs 10 % of a short

@@ -72,7 +72,7 @@ export interface Route {
   readonly operations: ReadonlyMap<string, RoutedOperation>;
   readonly needsKey: Operation['needsKey'];
   /** True if one of the operations is public: then all responses of this path are. */
-  readonly isPublic: boolean;
+  readonly allowsAnyOrigin: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
   readonly optionsResponse: ApiResponse;
@@ -94,18 +94,22 @@ function routeOf(operations: readonly Operation[], prefix: string): Route {
   const get = byMethod.get('GET');
   if (get !== undefined) byMethod.set('HEAD', get);
   const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
-  const isPublic = operations.some((operation) => operation.isPublic === true);
+  const allowsAnyOrigin = operations.some((operation) => operation.allowsAnyOrigin === true);
   return {
     operations: byMethod,
     needsKey: operations.find(({ needsKey }) => needsKey)?.needsKey ?? false,
-    isPublic,
+    allowsAnyOrigin,
     allow,
-    optionsResponse: emptyResponse(['Allow', allow, ...(isPublic ? PUBLIC_PREFLIGHT : [])]),
+    optionsResponse: emptyResponse([
+      'Allow',
+      allow,
+      ...(allowsAnyOrigin ? ANY_ORIGIN_PREFLIGHT : []),
+    ]),
   };
 }
 
 /** For a preflight of any page (Fetch standard). `*` does not include Authorization. */
-const PUBLIC_PREFLIGHT: readonly string[] = [
+const ANY_ORIGIN_PREFLIGHT: readonly string[] = [
   'Access-Control-Allow-Methods',
   'GET, HEAD',
   'Access-Control-Allow-Headers',

@@ -11,7 +11,7 @@ import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, PetStatus, StoredPet } from './pet.ts';
 
 /** A value that is known already, or the promise of one. */
-export type Eventual<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 
 export interface PetStore {
   /**
@@ -21,10 +21,10 @@ export interface PetStore {
    * A store that has the page in memory returns it without a promise, which makes a request 10 %
    * cheaper. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
    */
-  list(query: PetQuery): Eventual<PetPage>;
+  list(query: PetQuery): MaybePromise<PetPage>;
 
   /** Returns the pet with this id, or undefined if there is none. It may fail as `list` may. */
-  get(id: bigint): Eventual<StoredPet | undefined>;
+  get(id: bigint): MaybePromise<StoredPet | undefined>;
 
   /**
    * Adds a pet under an id one greater than the greatest so far.
@@ -76,19 +76,19 @@ export interface PetStore {
   drain?(): void;
 
   /** Where the acknowledged pets are, for a store that keeps files. */
-  whereAreThePets?(): PetsLocation | undefined;
+  durability?(): Durability | undefined;
 }
 
 /**
- * 'snapshot': all are in the data file. 'journal': in the data file and its journal. 'saved': in an
- * extra file, written because the store could no longer write to those two. 'memory only': some are
- * in no file. 'cannot be told': the store cannot read the disk, or a commit is in progress.
+ * Where all acknowledged pets are: in the data file; in it and its journal; in an extra file, since
+ * the store could no longer write those two; some in memory only; or unknown, since a commit is in
+ * progress, or the disk does not say.
  */
-export type PetsLocation = 'snapshot' | 'journal' | 'saved' | 'memory only' | 'cannot be told';
+export type Durability = 'data file' | 'journal' | 'saved file' | 'memory' | 'unknown';
 
 /** True if the pets outlive the process. */
-export function isSafe(location: PetsLocation): boolean {
-  return location === 'snapshot' || location === 'journal' || location === 'saved';
+export function isDurable(location: Durability): boolean {
+  return location === 'data file' || location === 'journal' || location === 'saved file';
 }
 
 /** What a store measures. The optional ones belong to one kind of store each. */

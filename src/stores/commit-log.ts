@@ -8,7 +8,7 @@
  */
 
 import type { StoredPet } from '../model/pet.ts';
-import type { PetsLocation, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
+import type { Durability, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
 import type { PendingPet } from './commit.ts';
 import type { Outcome } from './commit-queue.ts';
 import type { KeyTable, KeyHash } from './table/key-table.ts';
@@ -55,7 +55,7 @@ export interface CommitLog {
    * Resolves when the tables have all that was committed before the call. The tables of a log
    * without this method always have it.
    */
-  caughtUp?(): Promise<void>;
+  catchUp?(): Promise<void>;
 
   /** Returns the error for all new creates, or undefined if the log accepts them. */
   refusal(): StoreUnavailableError | undefined;
@@ -77,12 +77,12 @@ export interface CommitLog {
    * resolves with true, even if the try failed. Resolves with false if no try is in progress. A log
    * without this method makes no such tries.
    */
-  resolveDoubt?(): Promise<boolean>;
+  waitForRepair?(): Promise<boolean>;
 
   /** As in PetStore. */
   readonly lost: Promise<Error>;
   drain?(): void;
-  whereAreThePets?(): PetsLocation;
+  durability?(): Durability;
   stats(): Partial<StoreStats>;
 
   /** Called when no commit is in progress, and none will come. Rejects if the pets are not safe. */

@@ -18,11 +18,11 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
   type CreatedPet,
-  type Eventual,
+  type MaybePromise,
   type PetCount,
   type PetPage,
   type PetQuery,
-  type PetsLocation,
+  type Durability,
   type PetStore,
   type StoreStats,
 } from '../model/pet-store.ts';
@@ -92,11 +92,11 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     });
   }
 
-  list(query: PetQuery): Eventual<PetPage> {
+  list(query: PetQuery): MaybePromise<PetPage> {
     return this.#read(() => this.#pets.list(query));
   }
 
-  get(id: bigint): Eventual<StoredPet | undefined> {
+  get(id: bigint): MaybePromise<StoredPet | undefined> {
     return this.#read(() => this.#pets.get(id));
   }
 
@@ -135,11 +135,11 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     };
   }
 
-  whereAreThePets(): PetsLocation | undefined {
-    if (this.log.whereAreThePets === undefined) return undefined;
+  durability(): Durability | undefined {
+    if (this.log.durability === undefined) return undefined;
     // A commit in progress may hang: then it is not even known whether the disk still works.
-    if (this.#queue.pendingCount > 0) return 'cannot be told';
-    return this.log.whereAreThePets();
+    if (this.#queue.pendingCount > 0) return 'unknown';
+    return this.log.durability();
   }
 
   drain(): void {
@@ -163,8 +163,8 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   }
 
   /** Reads from the tables as soon as they have caught up. A closed store reads what it has. */
-  #read<T>(read: () => T): Eventual<T> {
-    const catchingUp = this.#closed === undefined ? this.log.caughtUp?.() : undefined;
+  #read<T>(read: () => T): MaybePromise<T> {
+    const catchingUp = this.#closed === undefined ? this.log.catchUp?.() : undefined;
     return catchingUp === undefined ? read() : catchingUp.then(read);
   }
 
@@ -189,7 +189,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         // This call stored nothing, but an earlier one with the key may have.
         const doubt = this.log.doubtOf(key);
         if (doubt === undefined) throw error;
-        if (hasWaited || !(await this.log.resolveDoubt?.())) throw new OutcomeUnknownError(doubt);
+        if (hasWaited || !(await this.log.waitForRepair?.())) throw new OutcomeUnknownError(doubt);
         hasWaited = true;
       }
     }

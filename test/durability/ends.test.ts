@@ -47,13 +47,13 @@ const ROWS: readonly Row[] = [
       void create();
       while (sizeOf() === before) await sleep(5);
     },
-    ...{ where: 'data file', stopped: 0, hung: [1, 'cannot be told', 'data file'] },
+    ...{ where: 'data file', stopped: 0, hung: [1, 'unknown', 'data file'] },
   },
   {
-    state: 'reviving',
-    enter: reviving,
+    state: 'repairing',
+    enter: repairing,
     async hang(scene) {
-      await reviving(scene);
+      await repairing(scene);
       scene.setFault('hang');
     },
     ...{ where: 'data file', stopped: 0, hung: [0, 'journal', 'data file'] },
@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
       replaceJournal(scene);
       await logged(scene.service, 'The store has become read-only');
     },
-    ...{ where: 'saved file', stopped: 0, hung: [1, 'memory only', undefined] },
+    ...{ where: 'saved file', stopped: 0, hung: [1, 'memory', undefined] },
   },
   {
     state: 'closing',
@@ -81,7 +81,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-async function reviving({ setFault, create }: Scene): Promise<void> {
+async function repairing({ setFault, create }: Scene): Promise<void> {
   setFault('EIO');
   assert.equal((await create()).status, 500);
   assert.equal((await create()).status, 503);
@@ -121,7 +121,7 @@ for (const row of ROWS) {
       if (row.state !== 'closing') service.child.kill('SIGTERM');
       const [code, pets, where] = row.hung;
       assert.equal(await service.exit(), code, service.stderr());
-      const deadlineMs = pets === 'memory only' ? 70_000 : 10_000;
+      const deadlineMs = pets === 'memory' ? 70_000 : 10_000;
       const ending = `"deadlineMs":${deadlineMs},"pets":"${pets}"}`;
       assert.ok(service.stderr().includes(ending), service.stderr());
       await assertAllThere(scene, where);

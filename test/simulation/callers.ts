@@ -10,7 +10,7 @@ import type { NewPet, StoredPet } from '../../src/model/pet.ts';
 import {
   OutcomeUnknownError,
   StoreUnavailableError,
-  type Eventual,
+  type MaybePromise,
   type PetStore,
 } from '../../src/model/pet-store.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
@@ -32,7 +32,7 @@ export interface Site {
   /** Lets time pass, until the store has made every attempt that is due. */
   pass(ms: number): Promise<void>;
   /** The texts of all pets, as every kind of read shows them; undefined if there is no response. */
-  readAll(store: PetStore): Eventual<readonly string[] | undefined>;
+  readAll(store: PetStore): MaybePromise<readonly string[] | undefined>;
   /** How long the next name must be to make a write that is awkward for this store. */
   awkwardLength?(pet: NewPet): number;
 }
@@ -110,7 +110,7 @@ export class Callers {
   }
 
   /** Compares what a read of this process shows with the model. */
-  read(store: PetStore): Eventual<void> {
+  read(store: PetStore): MaybePromise<void> {
     const knownBefore = this.model.petCount;
     const compare = (pets: readonly string[] | undefined): void => {
       if (pets !== undefined) this.check(() => this.model.read(pets, knownBefore));

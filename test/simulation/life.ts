@@ -9,7 +9,7 @@
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
 import type { NewPet } from '../../src/model/pet.ts';
-import { isSafe, type PetStore } from '../../src/model/pet-store.ts';
+import { isDurable, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
@@ -167,7 +167,7 @@ export class Life implements Site {
     void store.lost?.then(() => (isLost = true));
     const isReadOnly = (store as FileStore).log.state === 'readOnly';
     this.isSafe = await store.close().then(
-      () => isSafe((store as FileStore).whereAreThePets() ?? 'cannot be told'),
+      () => isDurable((store as FileStore).durability() ?? 'unknown'),
       () => false,
     );
     this.isStuck = isReadOnly && !isLost;

@@ -29,7 +29,7 @@ export interface LogId extends Meta {
   readonly meta: Buffer;
 }
 
-export class AppliedLog {
+export class AppliedCommits {
   readonly layout: Layout;
   readonly pets: PetTable = new PetTable();
   readonly keys: KeyTable;

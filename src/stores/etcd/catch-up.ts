@@ -22,7 +22,7 @@
  * and a start does not need a moment without writes.
  */
 
-import type { AppliedLog } from './applied-log.ts';
+import type { AppliedCommits } from './applied-log.ts';
 import type { CallKind, FailedCall } from './calls.ts';
 import { range, type RangeResponse } from './etcd-json.ts';
 import type { StartDeps } from './join-cluster.ts';
@@ -42,7 +42,7 @@ const SEARCH_MS = 5_000;
 
 export class CatchUp {
   readonly #deps: StartDeps;
-  readonly #log: AppliedLog;
+  readonly #log: AppliedCommits;
   /** The number of ids in a window, and the most commits to read. */
   #window: bigint = FIRST_WINDOW;
   #limit: number = MAX_COMMITS / 2;
@@ -53,7 +53,7 @@ export class CatchUp {
   /** The stretch that the next search counts: a damaged one again, until it is whole. */
   #stretch = 0;
 
-  constructor(deps: StartDeps, log: AppliedLog) {
+  constructor(deps: StartDeps, log: AppliedCommits) {
     this.#deps = deps;
     this.#log = log;
   }
@@ -133,7 +133,7 @@ export class CatchUp {
 }
 
 /** Returns the error for a failed compare: the log in etcd is not the applied one. */
-export function logDiverged({ layout, lastId }: AppliedLog): LogLostError {
+export function logDiverged({ layout, lastId }: AppliedCommits): LogLostError {
   return new LogLostError(
     `The log under ${layout.prefix} is not the one that was read up to the pet ${lastId}: it was ` +
       'deleted, or an older state was restored. Restart the service to use the present log',

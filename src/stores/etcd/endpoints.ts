@@ -36,15 +36,15 @@ export class Endpoints {
   clusterId: string | undefined;
   readonly #endpoints: readonly Member[];
   readonly #now: () => number;
-  readonly #tell: Log;
+  readonly #logger: Log;
   #current: Member;
 
   /** `now` is a monotonic clock in milliseconds. */
-  constructor(endpoints: readonly Member[], now: () => number, tell: Log) {
+  constructor(endpoints: readonly Member[], now: () => number, logger: Log) {
     this.#endpoints = endpoints;
     this.#current = endpoints[0]!;
     this.#now = now;
-    this.#tell = tell;
+    this.#logger = logger;
   }
 
   /** The endpoint in use. */
@@ -90,6 +90,6 @@ export class Endpoints {
     endpoint.state = state;
     endpoint.since = this.#now();
     const details = { endpoint: endpoint.url };
-    this.#tell(...EVENTS[state], cause === undefined ? details : { ...details, cause });
+    this.#logger(...EVENTS[state], cause === undefined ? details : { ...details, cause });
   }
 }

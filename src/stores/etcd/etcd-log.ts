@@ -130,18 +130,18 @@ export class EtcdLog implements CommitLog {
     this.#deps = deps;
     this.#target = target;
     this.#ownLastId = deps.log.lastId;
-    const { tell, clock } = deps;
+    const { logger, clock } = deps;
     this.#barrier = new ReadBarrier(deps);
     this.lost = this.#barrier.lost;
     void this.lost.then(() => this.drain());
     const report = (began: string, ended: string): FailureReport =>
-      new FailureReport(tell, clock, began, ended);
+      new FailureReport(logger, clock, began, ended);
     this.#failures = report('Creates fail', 'Creates are stored again');
     this.#outage = report('The etcd cluster is out of reach', 'The etcd cluster answers again');
     this.#damage = report('The log in etcd is damaged', 'The log in etcd is whole again');
     this.#timers = [
       clock.every(TICK_MS, () => this.#tick()),
-      clock.every(BEAT_MS, () => void this.caughtUp().catch(() => undefined)),
+      clock.every(BEAT_MS, () => void this.catchUp().catch(() => undefined)),
     ];
   }
 
@@ -149,7 +149,7 @@ export class EtcdLog implements CommitLog {
     return this.#deps.clock.now();
   }
 
-  caughtUp(): Promise<void> {
+  catchUp(): Promise<void> {
     return this.#barrier.wait();
   }
 
@@ -276,7 +276,7 @@ export class EtcdLog implements CommitLog {
     this.#doubtAfter = commit.after;
     for (const { key } of commit.keys) this.#keysInDoubt.set(key, message);
     const details = { pets: commit.pets.length, slot: keyValue.key };
-    this.#deps.tell('error', 'It is not known whether pets were stored', details);
+    this.#deps.logger('error', 'It is not known whether pets were stored', details);
     return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 

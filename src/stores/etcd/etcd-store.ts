@@ -11,7 +11,7 @@ import { safeLog, silent } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import type { PetPage, PetQuery } from '../../model/pet-store.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
-import { AppliedLog } from './applied-log.ts';
+import { AppliedCommits } from './applied-log.ts';
 import { etcdClock } from './calls.ts';
 import { EtcdLog } from './etcd-log.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
@@ -33,17 +33,17 @@ const START_REPORT_MS = 3_000;
  */
 export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore> {
   const { prefix = DEFAULT_PREFIX, clock = etcdClock } = options;
-  const tell = safeLog(options.log ?? silent);
-  let log: AppliedLog | undefined;
+  const logger = safeLog(options.log ?? silent);
+  let log: AppliedCommits | undefined;
   const stopReporting = clock.every(START_REPORT_MS, () => {
-    if (log === undefined) tell('info', 'The start waits for the etcd cluster');
-    else tell('info', 'The start reads the pets from etcd', { pets: log.pets.length });
+    if (log === undefined) logger('info', 'The start waits for the etcd cluster');
+    else logger('info', 'The start reads the pets from etcd', { pets: log.pets.length });
   });
   let start: StartDeps | undefined;
   try {
     start = await joinCluster(options);
-    log = new AppliedLog(await openLog(start, prefix), clock);
-    const deps = { ...start, log, catchUp: await readLog(start, log), tell };
+    log = new AppliedCommits(await openLog(start, prefix), clock);
+    const deps = { ...start, log, catchUp: await readLog(start, log), logger };
     const store = await openLogStore(log, async (target) => new EtcdLog(deps, target));
     return store as EtcdStore;
   } catch (error) {

@@ -12,7 +12,7 @@ import { systemClock } from '../../base/clock.ts';
 import { encodeCommit } from '../commit.ts';
 import type { KeyEntry, KeyTable } from '../table/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
-import { AppliedLog, type LogId } from './applied-log.ts';
+import { AppliedCommits, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
 import type { StartDeps } from './join-cluster.ts';
 import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
@@ -80,8 +80,8 @@ export async function exportPets(
   return readWhole(deps, await openLog(deps, prefix));
 }
 
-async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
-  const log = new AppliedLog(id, systemClock, 0);
+async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedCommits> {
+  const log = new AppliedCommits(id, systemClock, 0);
   await readLog(deps, log);
   return log;
 }

@@ -8,7 +8,7 @@
  * step makes no progress for ten seconds, the start ends: a supervisor starts the service again.
  */
 
-import type { AppliedLog, LogId } from './applied-log.ts';
+import type { AppliedCommits, LogId } from './applied-log.ts';
 import type { FailedCall } from './calls.ts';
 import { CatchUp } from './catch-up.ts';
 import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
@@ -136,7 +136,7 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
-export async function readLog(deps: StartDeps, log: AppliedLog): Promise<CatchUp> {
+export async function readLog(deps: StartDeps, log: AppliedCommits): Promise<CatchUp> {
   const catchUp = new CatchUp(deps, log);
   const run = async (): Promise<CatchUp | FailedCall> => (await catchUp.run('start')) ?? catchUp;
   await repeatUntilDone(deps, run, () => log.lastId);

@@ -21,7 +21,7 @@
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, type Log } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import type { AppliedLog } from './applied-log.ts';
+import type { AppliedCommits } from './applied-log.ts';
 import { retried, type FailedCall } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
 import type { StartDeps } from './join-cluster.ts';
@@ -51,9 +51,9 @@ interface Waiter {
 }
 
 export interface BarrierDeps extends StartDeps {
-  readonly log: AppliedLog;
+  readonly log: AppliedCommits;
   readonly catchUp: CatchUp;
-  readonly tell: Log;
+  readonly logger: Log;
 }
 
 export class ReadBarrier {
@@ -119,7 +119,7 @@ export class ReadBarrier {
     if (this.#ended !== undefined) return cause;
     const { layout, nextSlot: slot } = this.#deps.log;
     const details = { cause, prefix: layout.prefix, slot };
-    this.#deps.tell('error', 'This process cannot continue with the log in etcd', details);
+    this.#deps.logger('error', 'This process cannot continue with the log in etcd', details);
     this.end(cause);
     this.#resolveLost(new LogLostError(cause));
     return cause;

@@ -3,16 +3,16 @@
  * creates end, and how it closes.
  *
  *   state     event                                                     next state
- *   working   a sync or a roll-back fails, or after a sync the journal  reviving, the commit is
+ *   working   a sync or a roll-back fails, or after a sync the journal  repairing, the commit is
  *             is missing, changed, or cannot be checked                 in doubt
- *   working   the journal is missing or changed before a write, at a    reviving
+ *   working   the journal is missing or changed before a write, at a    repairing
  *             check once a second, or at the close
  *   working   memory fails, a write is rolled back, or there is no      working, the commit is
  *             journal and none can be made                              refused
- *   reviving  a new journal, with the commit in doubt, is durable       working, none in doubt
- *   reviving  a try fails; the snapshot has all pets, none in doubt     working, without a journal
- *   reviving  a try fails otherwise                                     reviving, the doubt stays
- *   working, reviving
+ *   repairing  a new journal, with the commit in doubt, is durable       working, none in doubt
+ *   repairing  a try fails; the snapshot has all pets, none in doubt     working, without a journal
+ *   repairing  a try fails otherwise                                     repairing, the doubt stays
+ *   working, repairing
  *             the lock is lost, another file is at a path, or memory    readOnly, the doubt stays
  *             fails after a sync
  *   any       close, after the try in progress                          closed, the doubt stays
@@ -25,11 +25,11 @@
  * Invariants:
  *  1. A pet in memory is durable.
  *  2. A journal gets lines, and loses one that failed, only while working. A snapshot is made only
- *     by the close, and never while a commit is in doubt. A saved file is made only while readOnly
- *     or closed, with or without the lock: no other process uses its name.
+ *     by a start or a close, never while a commit is in doubt. A saved file is made only while
+ *     readOnly or closed, with or without the lock: no other process uses its name.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each new journal has it. It
  *     stays in doubt until it is in memory or the process ends.
- *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
+ *  4. While repairing or readOnly no create waits in the queue, and each new one is refused.
  *  5. A sync that failed is never repeated on the same file.
  */
 
@@ -37,10 +37,10 @@ import { messageOf } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
-  isSafe,
+  isDurable,
   OutcomeUnknownError,
   StoreUnavailableError,
-  type PetsLocation,
+  type Durability,
   type StoreStats,
 } from '../../model/pet-store.ts';
 import { MAX_PET_BYTES } from '../../model/pet-text.ts';
@@ -61,7 +61,7 @@ import { JournalLostError, type StoreFiles } from './store-files.ts';
 export type FileLogState =
   | { readonly name: 'working' | 'closed' }
   /** When the next try is, by the monotonic clock. */
-  | { readonly name: 'reviving'; readonly cause: unknown; readonly nextTryAt: number }
+  | { readonly name: 'repairing'; readonly cause: unknown; readonly nextAttemptAt: number }
   | { readonly name: 'readOnly'; readonly cause: ReadOnlyError };
 
 /** How often the log checks its files, and makes a try if one is due. */
@@ -88,8 +88,8 @@ export class FileLog implements CommitLog {
   #state: FileLogState = { name: 'working' };
   /** The next start may find this commit in the journal, or not. */
   #doubt: Commit | undefined;
-  /** The try in progress to revive the journal, or to secure the pets of a read-only store. */
-  #work: Promise<void> | undefined;
+  /** The try in progress to repair the journal, or to secure the pets of a read-only store. */
+  #attempt: Promise<void> | undefined;
   /** The check of the files in progress, which a commit waits for. */
   #checking: Promise<void> | undefined;
   #isCommitting = false;
@@ -128,8 +128,8 @@ export class FileLog implements CommitLog {
     switch (state.name) {
       case 'working':
         return undefined;
-      case 'reviving': {
-        const seconds = Math.max(1, Math.ceil((state.nextTryAt - this.now()) / 1000));
+      case 'repairing': {
+        const seconds = Math.max(1, Math.ceil((state.nextAttemptAt - this.now()) / 1000));
         return new StoreUnavailableError(
           `Pets cannot be stored: ${clientMessage(state.cause)}; the next try is in ${seconds} s`,
           seconds,
@@ -151,9 +151,9 @@ export class FileLog implements CommitLog {
     return isInDoubt ? this.#doubtMessage() : undefined;
   }
 
-  async resolveDoubt(): Promise<boolean> {
-    if (this.#work === undefined) return false;
-    await this.#work;
+  async waitForRepair(): Promise<boolean> {
+    if (this.#attempt === undefined) return false;
+    await this.#attempt;
     return true;
   }
 
@@ -165,8 +165,8 @@ export class FileLog implements CommitLog {
     };
   }
 
-  whereAreThePets(): PetsLocation {
-    return this.#files.whereAreThePets();
+  durability(): Durability {
+    return this.#files.durability();
   }
 
   async close(): Promise<void> {
@@ -174,7 +174,7 @@ export class FileLog implements CommitLog {
     await this.#checking;
     // Another program may have changed a file since the last check.
     await this.#prepare().catch(() => undefined);
-    while (this.#work !== undefined) await this.#work;
+    while (this.#attempt !== undefined) await this.#attempt;
     const mayWrite = this.#state.name !== 'readOnly';
     this.#become({ name: 'closed' });
     try {
@@ -221,7 +221,7 @@ export class FileLog implements CommitLog {
       }
     }
     // The commit that met the fault waits for the first try; all waiting creates are refused.
-    await this.#work;
+    await this.#attempt;
     if (this.#doubt !== commit) {
       return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
     }
@@ -244,7 +244,7 @@ export class FileLog implements CommitLog {
         const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;
         if (!isFault) throw error;
         this.#fail(error);
-        await this.#work;
+        await this.#attempt;
       }
     }
     // The cast is for the compiler, which ignores that the await may change the state.
@@ -261,19 +261,19 @@ export class FileLog implements CommitLog {
   #fail(error: unknown, doubt?: Commit): void {
     this.#doubt = doubt;
     if (error instanceof ReadOnlyError) this.#become({ name: 'readOnly', cause: error });
-    else this.#become({ name: 'reviving', cause: error, nextTryAt: this.now() });
+    else this.#become({ name: 'repairing', cause: error, nextAttemptAt: this.now() });
     this.#target.refuseWaiting(this.refusal()!);
-    this.#begin();
+    this.#beginAttempt();
   }
 
-  /** Begins a try to revive the journal, or to secure the pets. */
-  #begin(): void {
+  /** Begins a try to repair the journal, or to secure the pets. */
+  #beginAttempt(): void {
     const state = this.#state;
-    const work = state.name === 'reviving' ? this.#revive(state.cause) : this.#secureReadOnly();
-    this.#work = work.finally(() => (this.#work = undefined));
+    const work = state.name === 'repairing' ? this.#repair(state.cause) : this.#secureReadOnly();
+    this.#attempt = work.finally(() => (this.#attempt = undefined));
   }
 
-  async #revive(cause: unknown): Promise<void> {
+  async #repair(cause: unknown): Promise<void> {
     const { log, pets } = this.#deps;
     const beganAt = this.now();
     try {
@@ -287,12 +287,12 @@ export class FileLog implements CommitLog {
         return this.#secureReadOnly();
       }
       this.#recordFailure(error);
-      if (this.#doubt === undefined && this.whereAreThePets() === 'snapshot') {
+      if (this.#doubt === undefined && this.durability() === 'data file') {
         await this.#files.forgetJournal();
         return this.#become({ name: 'working' });
       }
       const pauseMs = Math.max(TICK_MS, PAUSE_RATIO * (this.now() - beganAt));
-      this.#become({ name: 'reviving', cause: error, nextTryAt: this.now() + pauseMs });
+      this.#become({ name: 'repairing', cause: error, nextAttemptAt: this.now() + pauseMs });
     }
   }
 
@@ -344,7 +344,7 @@ export class FileLog implements CommitLog {
   }
 
   async #tick(): Promise<void> {
-    if (this.#work !== undefined || this.#checking !== undefined || this.#isCommitting) return;
+    if (this.#attempt !== undefined || this.#checking !== undefined || this.#isCommitting) return;
     const state = this.#state;
     if (state.name === 'working') {
       // If a stat fails, the next create or the next tick checks again.
@@ -355,9 +355,9 @@ export class FileLog implements CommitLog {
       this.#checking = checking.finally(() => (this.#checking = undefined));
       await this.#checking;
     }
-    if (state.name === 'readOnly') this.#begin();
-    if (state.name === 'reviving' && this.now() >= state.nextTryAt) this.#begin();
-    await this.#work;
+    if (state.name === 'readOnly') this.#beginAttempt();
+    if (state.name === 'repairing' && this.now() >= state.nextAttemptAt) this.#beginAttempt();
+    await this.#attempt;
   }
 
   /** Saves the pets if they are not safe, and logs once a minute what an operator should do. */
@@ -370,7 +370,7 @@ export class FileLog implements CommitLog {
     if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
     this.#advisedAt = clock.now();
     // Otherwise a start serves without some pets, or is refused beside the saved file.
-    const hasAll = where === 'snapshot' || where === 'journal' || (await this.#isTakenOver());
+    const hasAll = where === 'data file' || where === 'journal' || (await this.#isTakenOver());
     if (canRestart && hasAll) this.#resolveLost(state.cause);
     const advice =
       canRestart && hasAll
@@ -392,10 +392,10 @@ export class FileLog implements CommitLog {
   }
 
   /** Saves the pets to a separate file if memory may have the only copy. */
-  async #saveIfNeeded(): Promise<PetsLocation> {
+  async #saveIfNeeded(): Promise<Durability> {
     const { log, pets } = this.#deps;
     await this.#files.recognizeSnapshot().catch(() => undefined);
-    if (isSafe(this.whereAreThePets())) return this.whereAreThePets();
+    if (isDurable(this.durability())) return this.durability();
     try {
       const file = await this.#files.save();
       const event = 'Saved all acknowledged pets to a separate file, without idempotency keys';
@@ -403,7 +403,7 @@ export class FileLog implements CommitLog {
     } catch (error) {
       log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
     }
-    return this.whereAreThePets();
+    return this.durability();
   }
 
   /**
@@ -418,15 +418,15 @@ export class FileLog implements CommitLog {
         ? await this.#checkpoint().catch((failure: unknown) => failure)
         : new Error('the store is read-only');
       // Whether a name is durable may be known after one more try.
-      const isUnknown = mayWrite && tries === 1 && this.whereAreThePets() === 'cannot be told';
-      const where = isUnknown ? 'cannot be told' : await this.#saveIfNeeded();
+      const isUnknown = mayWrite && tries === 1 && this.durability() === 'unknown';
+      const where = isUnknown ? 'unknown' : await this.#saveIfNeeded();
       if (where === 'journal' && mayWrite && error !== undefined) {
         const journalBytes = this.#files.journal?.lengthBytes ?? 0;
         const event = 'A checkpoint failed: the journal stays in use';
         log('warn', event, { cause: messageOf(error), journalBytes });
       }
-      if (isSafe(where)) return;
-      const limitMs = where === 'cannot be told' ? SECURE_UNKNOWN_MS : SECURE_MS;
+      if (isDurable(where)) return;
+      const limitMs = where === 'unknown' ? SECURE_UNKNOWN_MS : SECURE_MS;
       if (clock.now() - beganAt >= limitMs) {
         throw new Error(
           `It is not known that the ${pets.length} acknowledged pets are on the disk: ` +

@@ -27,7 +27,7 @@ import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover, refusalOf } from './recovery.ts';
-import { expectArray } from './snapshot.ts';
+import { assertArray } from './snapshot.ts';
 import { storePaths, type StoreDeps } from './store-deps.ts';
 
 /** A PetStore over a FileLog. */
@@ -52,7 +52,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(options.path));
-  await expectDataFile(disk, paths.snapshot).catch(async (error: unknown) => {
+  await assertDataFile(disk, paths.snapshot).catch(async (error: unknown) => {
     throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
@@ -92,11 +92,11 @@ const SYNC_BOUNDS: readonly number[] = [
 ];
 
 /** Refuses a file of another kind before a lock file is made next to it. */
-async function expectDataFile(disk: Disk, path: string): Promise<void> {
+async function assertDataFile(disk: Disk, path: string): Promise<void> {
   if (fileAt(disk, path) === undefined) return;
   const bytes = Buffer.alloc(4096);
   const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
-  expectArray(path, bytes.subarray(0, length));
+  assertArray(path, bytes.subarray(0, length));
 }
 
 /**

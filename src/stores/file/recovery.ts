@@ -48,7 +48,7 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
     await removeFile(disk, file);
     log('info', 'Removed an unfinished file of an earlier process', { file });
   }
-  await expectNoMountPoint(deps);
+  await assertNoMountPoint(deps);
   // A killed process may have renamed the snapshot without syncing the folder.
   await disk.syncDirectory(dirname(paths.snapshot));
   return makeDurable(deps, data);
@@ -157,7 +157,7 @@ async function beginJournal(
  * parent folder, which another container does not see, and no rename can replace it. A hard link
  * shows it: link() to the parent folder then fails with EXDEV.
  */
-async function expectNoMountPoint({ disk, paths, randomBits }: StoreDeps): Promise<void> {
+async function assertNoMountPoint({ disk, paths, randomBits }: StoreDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
   const path = paths.unfinished(randomBits());
   try {

@@ -123,7 +123,7 @@ class SnapshotReader {
   async read(): Promise<ReadSnapshot> {
     const window = this.#window;
     if (window.bytes.length === 0) throw this.#damage('The file is empty');
-    expectArray(this.#path, window.bytes);
+    assertArray(this.#path, window.bytes);
     await this.#readOwnLines();
     while (!window.atEnd && !window.isFull) await window.fill(0);
     return this.#readRest();
@@ -259,7 +259,7 @@ class SnapshotReader {
 }
 
 /** Throws an Error if the bytes, with which a file begins, are not the start of an array. */
-export function expectArray(path: string, bytes: Buffer): void {
+export function assertArray(path: string, bytes: Buffer): void {
   if (/^[ \t\r\n]*(\[|$)/.test(bytes.toString('latin1'))) return;
   throw new Error(
     `${path} is not a petstore data file, which is a JSON array of pets in UTF-8 without a byte ` +

@@ -19,7 +19,7 @@
 
 import { dirname } from 'node:path';
 import { messageOf } from '../../base/log.ts';
-import type { PetsLocation } from '../../model/pet-store.ts';
+import type { Durability } from '../../model/pet-store.ts';
 import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commit.ts';
 import type { KeyEntry } from '../table/key-table.ts';
 import {
@@ -236,7 +236,7 @@ export class StoreFiles {
   }
 
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
-  whereAreThePets(): PetsLocation {
+  durability(): Durability {
     const { disk, paths, pets } = this.#deps;
     const [snapshot, journal, saved] = [this.#snapshot, this.#journal, this.#saved];
     const isThere = (path: string, file: PetsFile | undefined): file is PetsFile => {
@@ -244,19 +244,19 @@ export class StoreFiles {
       return file !== undefined && entry !== undefined && isUnchanged(file.entry, entry);
     };
     try {
-      if (pets.lastId === 0n) return 'snapshot';
+      if (pets.lastId === 0n) return 'data file';
       const hasSnapshot = snapshot?.isNameDurable === true && isThere(paths.snapshot, snapshot);
-      if (hasSnapshot && snapshot.lastId === pets.lastId) return 'snapshot';
+      if (hasSnapshot && snapshot.lastId === pets.lastId) return 'data file';
       const isFollowed = hasSnapshot && isSameSnapshot(journal?.snapshot, snapshot);
       const isUsable = isFollowed && journal?.isNameDurable === true;
       if (isUsable && this.#journalLoss() === undefined) return 'journal';
       const hasAll = saved?.isNameDurable === true && saved.lastId === pets.lastId;
-      if (hasAll && isThere(saved.path, saved)) return 'saved';
+      if (hasAll && isThere(saved.path, saved)) return 'saved file';
       const names = [snapshot, journal, saved].filter((file) => file !== undefined);
       const areKnown = names.every(({ isNameDurable }) => isNameDurable);
-      return areKnown ? 'memory only' : 'cannot be told';
+      return areKnown ? 'memory' : 'unknown';
     } catch {
-      return 'cannot be told';
+      return 'unknown';
     }
   }
 

@@ -45,7 +45,7 @@ export function openapiOperation(prefix: string): Operation {
     method: 'GET',
     path: OPENAPI_PATH,
     needsKey: false,
-    isPublic: true,
+    allowsAnyOrigin: true,
     handle: () => response,
   };
 }

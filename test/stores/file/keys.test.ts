@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commit.ts';
 import { headerText } from '../../../src/stores/file/journal-line.ts';
@@ -23,12 +24,12 @@ test('The examples of the page are what the store writes', () => {
   // The compiled tests are in .build/test.
   const path = new URL('../../../../src/stores/file/README.md', import.meta.url);
   const page = readFileSync(path, 'utf8');
-  const pet = '{"id":2,"name":"Rex","categoryId":1}';
+  const array = /^\[\n\{[^\]]*\n\]/m.exec(page)![0];
   const [key, expiresAt] = ['9f86d081884c7d659a2feaa0c55ad015', 1795305600000];
   const lines = linesOf([
-    headerText({ crc: 0x709d_dd80, lastId: 1n }),
+    headerText({ crc: crc32(array), lastId: 2n }),
     encodeKeysLine([{ key, id: 1n, expiresAt }]),
-    `{"after":1,"pets":[${pet}]}`,
+    '{"after":2,"pets":[{"id":3,"name":"Kit","categoryId":1}]}',
   ]);
   assert.ok(page.includes(`\n${lines.join('')}`), lines.join(''));
 });

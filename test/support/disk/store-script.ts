@@ -111,7 +111,7 @@ class StoreScript {
     const { store } = this;
     if (store === undefined) return;
     const { state } = store.log;
-    if (state === 'reviving' || state === 'readOnly') {
+    if (state === 'repairing' || state === 'readOnly') {
       // Readiness is exact, and a create is refused without an operation of the disk.
       assert.notEqual(store.problem(), undefined);
       this.operations = [];
@@ -142,9 +142,9 @@ class StoreScript {
     });
   }
 
-  #statusOf({ log, whereAreThePets }: FileStore): string {
+  #statusOf({ log, durability }: FileStore): string {
     const isInDoubt = log.doubtOf(requestKey(1)) !== undefined;
-    const where = whereAreThePets.call(this.store);
+    const where = durability.call(this.store);
     return `${log.state}${isInDoubt ? ', k1 in doubt' : ''}, pets in ${where}${this.#lost}`;
   }
 
