@@ -137,7 +137,7 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => isStopping,
     log,
-    fromStoreError,
+    toApiError: fromStoreError,
     onResponse(summary) {
       const seconds = (performance.now() - summary.startedAt) / 1000;
       metrics.countRequest(summary, seconds);

@@ -67,7 +67,7 @@ export interface ListenerOptions {
   isDraining(): boolean;
   readonly log: Log;
   /** Converts a documented error of the store. Returns undefined for any other error. */
-  fromStoreError?: ((error: unknown) => ApiError | undefined) | undefined;
+  toApiError?: ((error: unknown) => ApiError | undefined) | undefined;
   /** Called with each response just before it is sent, even if its client has gone. */
   onResponse(summary: RequestSummary): void;
   /**
@@ -215,7 +215,7 @@ function call(
 function fail(context: RequestContext, asked: Asked, error: unknown): void {
   if (error instanceof ClientGoneError) return;
   const { options, request, requestId } = context;
-  const apiError = error instanceof ApiError ? error : options.fromStoreError?.(error);
+  const apiError = error instanceof ApiError ? error : options.toApiError?.(error);
   if (apiError !== undefined) return refuse(context, asked, apiError);
   const { method = '' } = request;
   const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);

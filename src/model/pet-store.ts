@@ -60,6 +60,8 @@ export interface PetStore {
    */
   close(): Promise<void>;
 
+  // The rest is for the process that runs the store. A store may omit all of it.
+
   /** What the store measures, if it does. */
   stats?(): StoreStats;
 

@@ -1,6 +1,7 @@
 /**
  * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
- * reads them. The service itself does so only to compare a repeated create (`replayedPet`).
+ * reads them. The service itself does so to compare a repeated create (`replayedPet`), and to load
+ * pets into a memory store.
  */
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';

@@ -73,9 +73,8 @@ export interface CommitLog {
   doubtOf(key: KeyHash): string | undefined;
 
   /**
-   * If the log is trying to make the commit in doubt durable, waits for the end of that try, and
-   * resolves with true, even if the try failed. Resolves with false if no try is in progress. A log
-   * without this method makes no such tries.
+   * Waits for the repair in progress, which may end the doubt, or fail, and resolves with true.
+   * Resolves with false if none is in progress. A log without this method repairs nothing.
    */
   waitForRepair?(): Promise<boolean>;
 

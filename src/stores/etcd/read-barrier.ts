@@ -13,9 +13,9 @@
  * One catch-up serves all reads that waited before its request was sent (1 and 2). Later reads (3)
  * share the next one, since the response of the first may be older than they are.
  *
- * The rule: a read waits for five seconds at most, whatever the reason. Then it is refused, and
- * that is a failure of the barrier, as a failed call is: it lasts until a catch-up ends. A link
- * that carries less than other processes write is such a reason, without any failed call.
+ * The rule: a read waits for at most five seconds. Then it is refused, and the barrier has failed
+ * until a catch-up ends. That needs no failed call: other processes may write faster than this link
+ * carries.
  */
 
 import { Histogram } from '../../base/histogram.ts';
@@ -84,8 +84,8 @@ export class ReadBarrier {
   }
 
   /**
-   * Resolves after a catch-up. Rejects with StoreUnavailableError five seconds after `since`, a
-   * moment of the clock, which is now by default.
+   * Resolves after a catch-up. Rejects with StoreUnavailableError five seconds after `since`, by
+   * the clock; the default is now.
    */
   wait(since: number = this.#deps.clock.now()): Promise<void> {
     if (this.#ended !== undefined) return Promise.reject(new StoreUnavailableError(this.#ended));

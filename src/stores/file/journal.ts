@@ -63,7 +63,7 @@ export class Journal {
     return this.#lengthBytes;
   }
 
-  /** True if the file has this length as far as only this process has changed it. */
+  /** True if this process alone can have made the file this long. */
   mayHave(sizeBytes: number): boolean {
     return sizeBytes >= this.#lengthBytes && sizeBytes <= this.#mostBytes;
   }

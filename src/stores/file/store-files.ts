@@ -12,9 +12,8 @@
  * removed, cut, or changed by another program, and one whose sync failed, are the same case.
  *
  * Each file is written under a name that no other process uses, synced, and renamed; then the
- * folder is synced. The name counts only after that: if the folder's sync fails, a power failure
- * may bring back the file before it. Both have every acknowledged pet, nothing is added to them,
- * and the next try makes a new file.
+ * folder is synced. Until then a power failure may bring back the old file. That does no harm: both
+ * have every acknowledged pet, neither is written to, and the next try makes a new one.
  */
 
 import { dirname } from 'node:path';

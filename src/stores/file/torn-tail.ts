@@ -1,7 +1,7 @@
 /**
- * A torn write: what a crash can leave after the last complete line of a journal, namely a part of
- * the next write. Each sector has what the write, or the first part of it, left there, and else
- * zeros. Of a line over four sectors, for example:
+ * A torn write: what a crash can leave of the next write after the last complete line of a journal.
+ * Each sector has its bytes of the write, a first part of them, or zeros. Of a line over four
+ * sectors, for example:
  *
  *     4e9bc562 00000741 {"after":0,"p │ 0 0 0 0 … 0 0 0 0 │ …"name":"Rex 0 0 0 │ …goryId":1}]}␊
  *
