@@ -9,9 +9,9 @@
  *             check once a second, or at the close
  *   working   memory fails, a write is rolled back, or there is no      working, the commit is
  *             journal and none can be made                              refused
- *   repairing  a new journal, with the commit in doubt, is durable       working, none in doubt
- *   repairing  a try fails; the snapshot has all pets, none in doubt     working, without a journal
- *   repairing  a try fails otherwise                                     repairing, the doubt stays
+ *   repairing a new journal, with the commit in doubt, is durable       working, none in doubt
+ *   repairing a try fails; the snapshot has all pets, none in doubt     working, without a journal
+ *   repairing a try fails otherwise                                     repairing, the doubt stays
  *   working, repairing
  *             the lock is lost, another file is at a path, or memory    readOnly, the doubt stays
  *             fails after a sync

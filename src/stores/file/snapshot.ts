@@ -211,10 +211,10 @@ class SnapshotReader {
   }
 
   #parse(text: string): ReturnType<typeof parsePets> {
-    // The 0 stands for the pets before, so that a comma may follow.
+    // The braces stand for the pets before: only a comma or a bracket may follow.
     const hasPets = this.#pets.length > 0;
     try {
-      return hasPets ? parsePets(`[0${text}`).slice(1) : parsePets(text);
+      return hasPets ? parsePets(`[{}${text}`).slice(1) : parsePets(text);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       // The engine shows, and counts, the text that it was given.

@@ -135,6 +135,8 @@ const refusals: readonly (readonly [string, string, number, string])[] = [
     "it is not valid JSON: Expected ',' or ']' after",
   ],
   ['an array cut off after a comma', `[\n${REX},\n`, 40, 'it is not valid JSON: Unexpected end'],
+  ['a fraction after a pet', `[\n${REX}.5\n]`, 40, 'it is not valid JSON: '],
+  ['an exponent after a pet', `[\n${REX}e5\n]`, 40, 'it is not valid JSON: '],
   ['a comma after the last pet', `[\n${REX},\n]`, 40, 'it is not valid JSON: Unexpected token'],
   ['no comma', `[\n${REX}${TOM}]`, 40, "it is not valid JSON: Expected ',' or ']' after"],
   [
