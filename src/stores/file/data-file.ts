@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { messageOf } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
 import type { KeyEntry } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
@@ -10,7 +9,7 @@ import type { Disk, DiskFile } from './disk.ts';
 import { hex, isIntact, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
-import { DamagedFileError, fileAt, readAll, withFileIfPresent, withLine } from './read-file.ts';
+import { DamagedFileError, fileAt, readAll, withFileIfPresent } from './read-file.ts';
 import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
 import { storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
 import type { PetsFile } from './store-files.ts';
@@ -128,6 +127,7 @@ const OLD_KEY: RegExp = /\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"
 
 /** What a data file has, for those who do not open a store. */
 export interface WholeData extends DataFileContent {
+  readonly snapshot: NonNullable<DataFileContent['snapshot']>;
   /** The pets of data file and journal. */
   readonly pets: PetTable;
 }
@@ -136,14 +136,14 @@ async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
   const pets = new PetTable();
   const content = await readDataFile({ disk, paths, memory: systemMemory, pets });
   const { snapshot, lostAfter } = content;
-  if (snapshot === undefined) throw new Error(`There is no data file ${paths.snapshot}`);
+  if (snapshot === undefined) throw noDataFile(paths.snapshot);
   if (lostAfter !== undefined) {
     throw new Error(
       `${paths.snapshot} ends with pet ${snapshot.lastId}, but ${paths.journal} follows pet ` +
         `${lostAfter}: pets are missing. Restore both from one backup`,
     );
   }
-  return { ...content, pets };
+  return { ...content, snapshot, pets };
 }
 
 /**
@@ -152,45 +152,42 @@ async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
  */
 export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
   const paths = await pathsOf(disk, path);
-  // A running service may write a line, or replace both files, during the check: an error counts
-  // only if it is the same a moment later.
-  for (let earlier = '', tries = 1; ; tries += 1) {
+  // A running service may write a line, or replace both files, during the check.
+  for (let tries = 1; ; tries += 1) {
     try {
       return await readWhole(disk, paths);
     } catch (error) {
-      const complaint = messageOf(error);
-      if (complaint === earlier || tries === MAX_TRIES) throw await withLine(disk, error);
-      earlier = complaint;
+      if (tries === MAX_TRIES) throw error;
       await sleep(RETRY_MS);
     }
   }
 }
 
-/** Resolves with the paths of a data file. Rejects if its folder is missing. */
-async function pathsOf(disk: Disk, path: string): Promise<StorePaths> {
-  try {
-    return storePaths(await disk.resolve(path));
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== 'ENOENT') throw error;
-    throw new Error(`There is no data file ${path}`);
-  }
-}
-
 const RETRY_MS = 100;
-const MAX_TRIES = 10;
+const MAX_TRIES = 5;
 
 /**
  * Reads a data file for an import. Rejects if it is missing, damaged, or in use: a running service
  * would go on to add pets that the import would miss.
  */
 export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
+  // Rejects before a lock file is made.
   const paths = await pathsOf(disk, path);
-  // Before a lock file is made.
-  if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
   const lock = await takeLock(disk, paths);
   try {
     return await readWhole(disk, paths);
   } finally {
     await lock.release();
   }
+}
+
+/** Resolves with the paths of a data file. Rejects if there is none. */
+async function pathsOf(disk: Disk, path: string): Promise<StorePaths> {
+  const snapshot = await disk.resolve(path).catch(() => path);
+  if (fileAt(disk, snapshot) === undefined) throw noDataFile(path);
+  return storePaths(snapshot);
+}
+
+function noDataFile(path: string): Error {
+  return new Error(`There is no data file ${path}`);
 }

@@ -41,7 +41,7 @@ const CRC_LENGTH = 8;
 const LENGTH_START = 9;
 const LENGTH_END = 17;
 
-/** Longer than any header, and shorter than a sector. */
+/** Longer than any header. */
 export const MAX_HEADER_LENGTH = 100;
 
 /** Returns the line with this text, for a file whose CRC is `crc` so far. */
@@ -69,13 +69,6 @@ export function readHeader(bytes: Buffer): SnapshotId | undefined {
   return { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** True if a header's line can begin with this text. */
-export function isBeginningOfHeader(text: string): boolean {
-  const start = text.slice(0, HEADER_START.length);
-  const rest = text.slice(HEADER_START.length);
-  return isLike(start, HEADER_START) && /^[0-9]{0,19}\}?$/.test(rest);
-}
-
 /** True if the expected text can begin with `text`; # in it is any hex digit. */
 export function isLike(text: string, expected: string): boolean {
   return [...text].every((character, index) =>
@@ -83,9 +76,8 @@ export function isLike(text: string, expected: string): boolean {
   );
 }
 
-/** How each line begins, and how a header does; # is any hex digit. */
+/** How each line begins; # is any hex digit. */
 export const LINE_PREFIX = '######## ######## ';
-const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
 
 /** Returns the length that the line at `at` states, or undefined if it has no valid length. */
 export function lengthAt(bytes: Buffer, at: number): number | undefined {

@@ -1,7 +1,7 @@
 /**
  * Reads a journal, and decides by its beginning what to do with it:
  *
- *     empty, zeros, or a torn first write    `nothing`: it may be removed
+ *     empty, or zeros                        `nothing`: it may be removed
  *     a header that names this snapshot      `follows`: its commits are applied
  *     a header that names another snapshot   `obsolete` if the snapshot has all its pets: a
  *                                            checkpoint was interrupted; else damaged
@@ -29,7 +29,7 @@ import {
   type SnapshotId,
 } from './journal-line.ts';
 import { DamagedFileError, FileWindow } from './read-file.ts';
-import { isTornBeginning, isTornLine } from './torn-tail.ts';
+import { isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {
   readonly kind: 'nothing' | 'follows' | 'obsolete';
@@ -199,7 +199,10 @@ class JournalReader {
       this.#keys = this.#keys.slice(-MAX_IDEMPOTENCY_KEYS);
   }
 
-  /** Reads the header. Resolves with false if the journal has none, or a torn one. */
+  /**
+   * Reads the header. Resolves with false if there is only what the first write of an earlier
+   * release may leave, which wrote the header together with a commit: nothing, or zeros.
+   */
   async #readHeader(): Promise<boolean> {
     const { bytes } = this.#window;
     const named = readHeader(bytes);
@@ -212,7 +215,7 @@ class JournalReader {
       return true;
     }
     while (!this.#window.atEnd && !this.#window.isFull) await this.#window.fill(0);
-    if (this.#window.atEnd && isTornBeginning(this.#window.bytes)) return false;
+    if (this.#window.atEnd && this.#window.bytes.every((byte) => byte === 0)) return false;
     const complaint =
       'It does not begin like a journal of this version. If another version wrote it, stop that ' +
       'version cleanly first, which brings its pets into the data file';

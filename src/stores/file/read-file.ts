@@ -4,8 +4,7 @@
  */
 
 import zlib from 'node:zlib';
-import { LINE_FEED } from '../../base/ascii.ts';
-import { systemMemory, type Memory } from '../../base/memory.ts';
+import type { Memory } from '../../base/memory.ts';
 import { assertRegular, type Disk, type FileStat, type DiskFile } from './disk.ts';
 
 /** Returns the regular file at the path, or undefined if nothing is. Throws if it is no file. */
@@ -122,34 +121,12 @@ const INITIAL_BYTES: number = 1 << 19;
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {
   override readonly name: string = 'DamagedFileError';
-  readonly path: string;
-  readonly offset: number | undefined;
-
   /** `offset` is that of the damaged byte, if it is known. */
   constructor(path: string, complaint: string, offset?: number) {
     const byte = offset === undefined ? '' : ` at byte ${offset}`;
     super(`${path} is damaged${byte}: ${complaint}. It was left as it is. ${ADVICE}`);
-    this.path = path;
-    this.offset = offset;
   }
 }
 
 const ADVICE =
   'Put back the data file and its journal from one backup; or move the damaged file away, as evidence';
-
-/** Adds the line of the damaged byte, counted from 1, to the error's message, and returns it. */
-export async function withLine(disk: Disk, error: unknown): Promise<unknown> {
-  if (!(error instanceof DamagedFileError) || error.offset === undefined) return error;
-  const { path, offset, message } = error;
-  let line = 1;
-  const counting = withFile(disk, path, async (file) => {
-    for await (const chunk of chunksOf(file, offset, systemMemory)) {
-      for (const byte of chunk) if (byte === LINE_FEED) line += 1;
-    }
-    const start = `${path} is damaged at byte ${offset}`;
-    error.message = `${start}, line ${line}${message.slice(start.length)}`;
-  });
-  // Without its line the message is as true.
-  await counting.catch(() => undefined);
-  return error;
-}

@@ -2,12 +2,12 @@
  * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
- *     none       none, or a torn first write             start empty
+ *     none       none, or nothing but zeros              start empty
  *     exists     none                                    load the snapshot
  *     exists     follows the snapshot                    apply the journal
  *     exists     obsolete: follows an earlier snapshot,  ignore it, except for its keys: a
  *                and all its pets are in this one        checkpoint was interrupted
- *     exists     a torn first write                      drop it: it was never acknowledged
+ *     exists     nothing, or zeros                       drop it: it was never acknowledged
  *     exists     complete lines and a torn one           drop the torn line, and log it
  *     any        anything else                           refuse
  *
@@ -26,7 +26,7 @@ import { messageOf } from '../../base/log.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
 import { ReadOnlyError } from './lock.ts';
-import { withFile, withLine } from './read-file.ts';
+import { withFile } from './read-file.ts';
 import { removeFile } from './disk.ts';
 import { crcOfPets, readSnapshot } from './snapshot.ts';
 import { SAVED, UNFINISHED, type StoreDeps } from './store-deps.ts';
@@ -59,11 +59,10 @@ export async function refusalOf(
   deps: Pick<StoreDeps, 'disk' | 'paths'>,
   error: unknown,
 ): Promise<unknown> {
-  const refusal = await withLine(deps.disk, error);
   const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
-  if (newest === undefined || messageOf(refusal).startsWith(newest)) return refusal;
+  if (newest === undefined || messageOf(error).startsWith(newest)) return error;
   const advice = `${newest} has all pets that a service saved: ${RENAME_OR_MOVE}`;
-  return new Error(`${advice}. ${messageOf(refusal)}`);
+  return new Error(`${advice}. ${messageOf(error)}`);
 }
 
 /** Resolves with the paths of the files whose names continue like this, in their order. */

@@ -13,14 +13,7 @@
 
 import { LINE_FEED } from '../../base/ascii.ts';
 import { COMMIT_MARK } from '../commit.ts';
-import {
-  isBeginningOfHeader,
-  isLike,
-  lengthAt,
-  LINE_PREFIX,
-  MAX_HEADER_LENGTH,
-  PREFIX_LENGTH,
-} from './journal-line.ts';
+import { isLike, lengthAt, LINE_PREFIX, PREFIX_LENGTH } from './journal-line.ts';
 
 export const SECTOR_BYTES = 512;
 
@@ -30,25 +23,23 @@ export const SECTOR_BYTES = 512;
  */
 export function isTornLine(tail: Buffer, offset: number, start: string): boolean {
   const runs = runsOf(tail, offset);
+  if (runs === undefined || !runs.every(isUtf8)) return false;
+  // The line states its length, if that was written.
+  const length = lengthAt(tail, 0);
+  const isComplete = tail.length === length && runs[0]?.bytes.length === length;
+  if (isComplete || (length !== undefined && tail.length > length)) return false;
+  // A line has one line feed, its last byte.
+  const lineFeed = tail.indexOf(LINE_FEED);
+  const last = (length ?? tail.length) - 1;
+  if (lineFeed !== -1 && lineFeed !== last) return false;
+  if (tail.length === length && lineFeed === -1 && tail.at(-1) !== 0) return false;
+  // Nor has it the start of another commit.
+  if (tail.includes(COMMIT_MARK, PREFIX_LENGTH + 1)) return false;
   const expected = LINE_PREFIX + start;
-  const isLikeLine = runs?.every(({ at, bytes }) => {
+  return runs.every(({ at, bytes }) => {
     const text = bytes.toString('latin1', 0, Math.max(0, expected.length - at));
     return isLike(text, expected.slice(at));
   });
-  return isLikeLine === true && isTornText(tail, runs!, lengthAt(tail, 0), PREFIX_LENGTH + 1);
-}
-
-/**
- * Returns true if `tail`, all of a journal, can be what its torn first write left of the header.
- * The header may name any snapshot, since the one that it follows may have been replaced.
- */
-export function isTornBeginning(tail: Buffer): boolean {
-  const runs = runsOf(tail, 0);
-  if (runs === undefined || !isTornText(tail, runs, undefined, 0)) return false;
-  // A header is shorter than a sector: it is cut off by the file's end, or its sector is missing.
-  const first = runs[0]?.at === 0 ? runs[0].bytes : Buffer.of();
-  const isCut = first.length === 0 || first.length === tail.length;
-  return isCut && isBeginningOfHeader(first.toString('latin1', 0, MAX_HEADER_LENGTH + 1));
 }
 
 /** Bytes of the tail between zeros, as they were written. */
@@ -69,28 +60,6 @@ function runsOf(tail: Buffer, offset: number): readonly Run[] | undefined {
     at += bytes.length;
   }
   return runs;
-}
-
-/**
- * Returns true if the tail can be one line, cut off or with bytes missing. The line states that it
- * has `length` bytes, if its length was written. After the offset `from` the text must not contain
- * the start of another commit.
- */
-function isTornText(
-  tail: Buffer,
-  runs: readonly Run[],
-  length: number | undefined,
-  from: number,
-): boolean {
-  const isComplete = runs[0]?.bytes.length === tail.length;
-  if (length !== undefined && tail.length > length) return false;
-  if (length !== undefined && tail.length === length && isComplete) return false;
-  // A line has one line feed, its last byte.
-  const lineFeed = tail.indexOf(LINE_FEED);
-  const last = (length ?? tail.length) - 1;
-  if (lineFeed !== -1 && lineFeed !== last) return false;
-  if (tail.length === length && lineFeed === -1 && tail.at(-1) !== 0) return false;
-  return !tail.includes(COMMIT_MARK, from) && runs.every(isUtf8);
 }
 
 /** True if the run is UTF-8; a character may be cut off at either end. */

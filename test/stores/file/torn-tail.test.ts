@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commitStart } from '../../../src/stores/commit.ts';
-import { isTornBeginning, isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
+import { isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
 import { journalLines } from '../../support/disk/journal-text.ts';
 
 const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };
@@ -86,28 +86,6 @@ for (const [what, tail, offset] of CASES) {
 test('A tail of zeros is a torn line', () => {
   for (const length of [0, 1, 511, 512, 5000]) {
     assert.equal(isTornLine(Buffer.alloc(length), 65, START), true);
-    assert.equal(isTornBeginning(Buffer.alloc(length)), true);
-  }
-});
-
-test('Any part of the header is a torn first write, and the complete header is not', () => {
-  const [header, line] = journalLines(SNAPSHOT, [[{ name: 'é'.repeat(600), categoryId: 1n }]]);
-  for (let length = 0; length < header!.length; length += 1) {
-    assert.equal(isTornBeginning(header!.subarray(0, length)), true, `${length} bytes`);
-  }
-  const whole = Buffer.concat([header!, line!]);
-  assert.equal(isTornBeginning(whole), false);
-  assert.equal(isTornBeginning(withoutFirstSector(whole)), true);
-  assert.equal(isTornBeginning(Buffer.from(whole).fill(0, 40)), false);
-  for (const [at, byte] of [
-    [0, 0x47],
-    [8, 0x2d],
-    [30, 0x78],
-    [60, 0x61],
-  ] as const) {
-    const changed = Buffer.from(header!.subarray(0, -1));
-    changed[at] = byte;
-    assert.equal(isTornBeginning(changed), false, `byte ${at}`);
   }
 });
 
