@@ -100,10 +100,11 @@ function tailsOf(
 
 /**
  * True for what no store can tell from a torn write: a file that ends early, and zeros from the
- * beginning of a line on, before its length ends, or from anywhere within the last one.
+ * beginning of a line on, before its length ends, or from anywhere within the last one. A header is
+ * never torn: it is there before the journal is.
  */
 function isLikeACrash(what: string, at: number, starts: readonly number[]): boolean {
-  if (what === 'nothing') return true;
+  if (what === 'nothing') return at === 0 || at >= starts[1]!;
   if (what !== 'zeros') return false;
   const isBeforeLength = (start: number): boolean => at >= start && at < start + 17;
   return at === 0 || starts.slice(1).some(isBeforeLength) || at > starts.at(-1)!;
@@ -121,12 +122,13 @@ type Expected = Pick<Knowledge, 'pets'> | typeof REFUSED | undefined;
 const REFUSED: 'refused' = 'refused';
 
 /**
- * The pets of the snapshot, and of the lines that are complete in so many bytes of the journal. A
- * line with the keys of the snapshot's pets is never torn: it is there before the journal is.
+ * The pets of the snapshot, and of the lines that are complete in so many bytes of the journal. The
+ * header, and the line with the keys of the snapshot's pets, are never torn.
  */
 function commitsBefore(found: Found, length: number): Expected {
   const journal = contentOf(found, JOURNAL);
   const keysAt = journal.indexOf('{"keys":[');
+  if (length > 0 && length <= journal.indexOf('\n')) return REFUSED;
   if (length > keysAt + 2 && length <= journal.indexOf('\n', keysAt)) return REFUSED;
   const end = journal.subarray(0, length).lastIndexOf('\n') + 1;
   const missing = journal.toString('latin1', end).split('{"id":').length - 1;
