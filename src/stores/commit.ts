@@ -97,7 +97,7 @@ export function decodeKeys(
 const KEY: RegExp = /^"([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16})$/;
 
 /** What the text of each commit after this id begins with. */
-export function commitStart(after: bigint): string {
+export function commitStart(after: bigint | number): string {
   return `${COMMIT_MARK}${after},"pets":[`;
 }
 
@@ -166,12 +166,12 @@ export function scanCommit(
 ): ScannedCommit | undefined {
   scanned.cover(start, end);
   const { text, from } = scanned;
-  const head = commitStart(after);
+  const head = commitStart(Number(after));
   if (!text.startsWith(head, start - from)) return undefined;
   const first = run.length;
   const petsEnd = scanPets(scanned, start + head.length, ',', run);
-  const lastId = after + BigInt(run.length - first);
   if (run.length > first && isInOrder(run, first, Number(after))) {
+    const lastId = after + BigInt(run.length - first);
     const keys = decodeKeys(text.slice(petsEnd - from, end - from), after, lastId);
     if (keys !== undefined) return { lastId, keys };
   }

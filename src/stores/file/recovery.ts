@@ -16,9 +16,9 @@
  *
  * What was read is made durable before any client can see it, since a killed process may have left
  * it in the page cache only. The snapshot is synced (except on Windows, which syncs no file that is
- * open for reading only). The journal is written anew from memory, as in a running store, so that
- * this store shares no file with a process that still hangs, or with a backup of hard links. If
- * there is no room for a new one, the journal that was found stays in use.
+ * open for reading only). The journal is made durable in its place, unless a backup shares it by a
+ * hard link, and then written anew from memory, as in a running store, so that this store shares no
+ * file with a process that still hangs. If there is no room for a new one, it stays in use.
  */
 
 import { basename, dirname, join } from 'node:path';
@@ -113,42 +113,53 @@ async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<Stor
 }
 
 /**
- * Writes a new journal, and then a snapshot and its journal, if most pets are in the journal only.
- * Without a new journal, keeps the one that was found, if it has pets of its own.
+ * Writes a new journal. If that fails, the one that was found stays in use, if it has pets of its
+ * own: it is made durable in its place first. If it has most pets, a snapshot with them follows:
+ * otherwise each start would read and write the same pets again.
  */
 async function beginJournal(
   { disk, paths, log, pets }: StoreDeps,
   files: StoreFiles,
   { snapshot, snapshotPets, journal }: DataFileContent,
 ): Promise<void> {
+  const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.lastId;
+  const found = isNeeded ? { ...journal, snapshot: snapshot! } : undefined;
+  const failure = found && (await failureOf(files.syncFound(found, found.lastOffset)));
   try {
-    await files.renew();
-    if (pets.length > 2 * snapshotPets) {
-      // Otherwise each start would read and write the same pets again. The found journal must not
-      // be beside the new snapshot: what it shows may not be what is on the disk.
+    // Beside the new snapshot the found journal must be durable: it has the keys of its pets.
+    if (pets.length > 2 * snapshotPets && failure === undefined) {
       await files.writeSnapshot().catch((error: unknown) => {
         const details = { file: paths.snapshot, cause: messageOf(error) };
         log('warn', 'Cannot write a data file with the pets of the journal', details);
       });
-      await files.renew();
     }
+    await files.renew();
     // The new journal has its keys.
     await removeFile(disk, paths.oldKeys);
   } catch (error) {
     if (error instanceof ReadOnlyError) throw error;
     const details = { file: paths.journal, cause: messageOf(error) };
-    const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.lastId;
-    if (!isNeeded) {
+    if (found === undefined || files.durability() === 'data file') {
+      // Another file may be at a path.
+      await files.recognizeSnapshot();
       const event = 'Cannot write a journal: creates are refused until it can be written';
       return log('warn', event, details);
     }
-    log('warn', 'Cannot write a new journal: syncing the existing file instead', details);
-    await files.keepFound({ ...journal, snapshot: snapshot! }).catch((cause: unknown) => {
-      const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
-      const advice = `free ${files.neededBytes} bytes for a new journal`;
-      throw new Error(`${paths.journal} cannot be made durable: ${advice} (${reasons})`);
-    });
+    const cause = failure ?? (await failureOf(files.useFound(found)));
+    if (cause === undefined) {
+      return log('warn', 'Cannot write a new journal: the existing one stays in use', details);
+    }
+    const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
+    const advice = `free ${files.neededBytes} bytes for a new journal`;
+    throw new Error(`${paths.journal} cannot be made durable: ${advice} (${reasons})`);
   }
+}
+
+async function failureOf(work: Promise<void>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 /**

@@ -166,29 +166,41 @@ export class StoreFiles {
   }
 
   /**
-   * Continues with the journal that a start found, if there is no room for a new one: makes its
-   * complete lines durable in their place. Rejects if another name leads to the file, such as that
-   * of a backup, or if a rename was tried, so that another file may be at its path.
+   * Makes the complete lines of the journal that a start found durable in their place. Rejects if
+   * another name leads to the file, such as that of a backup.
    */
-  async keepFound(lines: JournalLines & { readonly lastOffset: number }): Promise<void> {
+  async syncFound(lines: JournalLines, lastOffset: number): Promise<void> {
     const { disk, paths } = this.#deps;
-    const found = this.#journalEntry;
-    if (found === undefined || this.#journal !== undefined) {
-      throw new Error('A new journal may have replaced it');
-    }
-    this.#assertPathsAreOurs();
-    const file = await disk.open(paths.journal, 'edit');
-    const journal = new Journal(this.#deps, file, lines);
+    const journal = await this.#openFound(lines);
     try {
-      if (!isSameFile(journal.entry, found)) throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
-      await journal.rewriteLastLine(lines.lastOffset);
-      await disk.syncDirectory(dirname(paths.journal));
-    } catch (error) {
+      await journal.rewriteLastLine(lastOffset);
+    } finally {
       await journal.close();
-      throw error;
     }
-    journal.isNameDurable = true;
-    this.#journal = journal;
+    await disk.syncDirectory(dirname(paths.journal));
+  }
+
+  /**
+   * Continues with the journal that `syncFound` has made durable. Rejects if a rename was tried, so
+   * that another file may be at its path, or at that of its snapshot.
+   */
+  async useFound(lines: JournalLines): Promise<void> {
+    const snapshot = this.#snapshot;
+    const isFollowed = isSameSnapshot(snapshot, lines.snapshot) && snapshot?.isNameDurable;
+    if (this.#journal !== undefined || isFollowed !== true) {
+      throw new Error('Another file may have replaced it');
+    }
+    this.#journal = await this.#openFound(lines);
+    this.#journal.isNameDurable = true;
+  }
+
+  async #openFound(lines: JournalLines): Promise<Journal> {
+    const { disk, paths, lock } = this.#deps;
+    this.#assertPathsAreOurs();
+    const journal = new Journal(this.#deps, await disk.open(paths.journal, 'edit'), lines);
+    if (isSameFile(this.#journalEntry, journal.entry)) return journal;
+    await journal.close();
+    throw replacedError(lock, JOURNAL_REPLACED);
   }
 
   /** Writes a snapshot with all pets, and then removes the journal, or renews it for the keys. */
