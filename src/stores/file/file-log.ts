@@ -100,9 +100,9 @@ export class FileLog implements CommitLog {
     this.#deps = deps;
     this.#files = files;
     this.#target = target;
-    const { log, clock } = deps;
+    const { logger, clock } = deps;
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
-    this.#failures = new FailureReport(log, clock, ...events);
+    this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
   }
@@ -190,9 +190,9 @@ export class FileLog implements CommitLog {
     if (this.#state.name === 'closed') throw new Error('The file log is closed');
     this.#state = next;
     if (next.name !== 'readOnly') return;
-    const { log, paths } = this.#deps;
+    const { logger, paths } = this.#deps;
     const details = { cause: next.cause.message, dataFile: paths.snapshot };
-    log('error', 'The store has become read-only', details);
+    logger('error', 'The store has become read-only', details);
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
@@ -274,13 +274,13 @@ export class FileLog implements CommitLog {
   }
 
   async #repair(cause: unknown): Promise<void> {
-    const { log, pets } = this.#deps;
+    const { logger, pets } = this.#deps;
     const beganAt = this.now();
     try {
       await this.#renewWithDoubt();
       this.#become({ name: 'working' });
       this.#failures.clear();
-      log('info', 'Began a new journal', { cause: messageOf(cause), pets: pets.length });
+      logger('info', 'Began a new journal', { cause: messageOf(cause), pets: pets.length });
     } catch (error) {
       if (error instanceof ReadOnlyError) {
         this.#become({ name: 'readOnly', cause: error });
@@ -362,7 +362,7 @@ export class FileLog implements CommitLog {
 
   /** Saves the pets if they are not safe, and logs once a minute what an operator should do. */
   async #secureReadOnly(): Promise<void> {
-    const { clock, log, paths } = this.#deps;
+    const { clock, logger, paths } = this.#deps;
     const state = this.#state;
     if (state.name !== 'readOnly') return;
     const { message: cause, canRestart } = state.cause;
@@ -377,7 +377,7 @@ export class FileLog implements CommitLog {
         ? 'restart the service'
         : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
           'data file and move the journal away; then start it';
-    log('error', 'The store is read-only', { cause, advice, dataFile: paths.snapshot });
+    logger('error', 'The store is read-only', { cause, advice, dataFile: paths.snapshot });
   }
 
   /** True if data file and journal, now another process's, have all pets of this one. */
@@ -393,15 +393,15 @@ export class FileLog implements CommitLog {
 
   /** Saves the pets to a separate file if memory may have the only copy. */
   async #saveIfNeeded(): Promise<Durability> {
-    const { log, pets } = this.#deps;
+    const { logger, pets } = this.#deps;
     await this.#files.recognizeSnapshot().catch(() => undefined);
     if (isDurable(this.durability())) return this.durability();
     try {
       const file = await this.#files.save();
       const event = 'Saved all acknowledged pets to a separate file, without idempotency keys';
-      log('error', event, { file, pets: pets.length });
+      logger('error', event, { file, pets: pets.length });
     } catch (error) {
-      log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
+      logger('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
     }
     return this.durability();
   }
@@ -411,7 +411,7 @@ export class FileLog implements CommitLog {
    * Rejects if they still are not; the message says where they are.
    */
   async #secureAtClose(mayWrite: boolean): Promise<void> {
-    const { clock, log, pets, paths } = this.#deps;
+    const { clock, logger, pets, paths } = this.#deps;
     const beganAt = clock.now();
     for (let tries = 1; ; tries += 1) {
       const error = mayWrite
@@ -423,7 +423,7 @@ export class FileLog implements CommitLog {
       if (where === 'journal' && mayWrite && error !== undefined) {
         const journalBytes = this.#files.journal?.lengthBytes ?? 0;
         const event = 'A checkpoint failed: the journal stays in use';
-        log('warn', event, { cause: messageOf(error), journalBytes });
+        logger('warn', event, { cause: messageOf(error), journalBytes });
       }
       if (isDurable(where)) return;
       const limitMs = where === 'unknown' ? SECURE_UNKNOWN_MS : SECURE_MS;

@@ -47,7 +47,7 @@ export interface FileStoreOptions extends Partial<Replaced> {
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { disk = nodeDisk, memory = systemMemory } = options;
-  const log = safeLog(options.log ?? silent);
+  const logger = safeLog(options.log ?? silent);
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
@@ -60,7 +60,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const { randomBits = () => randomInt(2 ** 32) } = options;
   const lock = await takeLock(disk, paths);
   const syncSeconds = new Histogram(SYNC_BOUNDS);
-  const deps = { disk, paths, memory, randomBits, pets, keys, log, clock, lock, syncSeconds };
+  const deps = { disk, paths, memory, randomBits, pets, keys, logger, clock, lock, syncSeconds };
   return openLogStore({ pets, keys }, async (target) => {
     try {
       // Its parent folders may have been made a moment ago.

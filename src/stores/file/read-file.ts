@@ -1,6 +1,6 @@
 /**
- * Reading files: a file for one task, a file in chunks of a megabyte, a window that moves over a
- * file of any size, and the error for a file that is not what the store wrote.
+ * Reading files: a file for one task, a window that moves over a file of any size, and the error for
+ * a file that is not what the store wrote.
  */
 
 import zlib from 'node:zlib';
@@ -46,24 +46,15 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
   }
 }
 
-/** Yields the first `lengthBytes` bytes of a file; each chunk is valid until the next. */
-export async function* chunksOf(
-  file: DiskFile,
-  lengthBytes: number,
-  memory: Memory,
-): AsyncGenerator<Buffer> {
+/** Resolves with the CRC-32 of the first `lengthBytes` bytes of a file. */
+export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory): Promise<number> {
   const bytes = memory.bytes(Math.min(lengthBytes, 1 << 20));
+  let crc = 0;
   for (let at = 0; at < lengthBytes; at += bytes.length) {
     const chunk = bytes.subarray(0, lengthBytes - at);
     await readAll(file, chunk, at);
-    yield chunk;
+    crc = zlib.crc32(chunk, crc);
   }
-}
-
-/** Resolves with the CRC-32 of the first `lengthBytes` bytes of a file. */
-export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory): Promise<number> {
-  let crc = 0;
-  for await (const chunk of chunksOf(file, lengthBytes, memory)) crc = zlib.crc32(chunk, crc);
   return crc;
 }
 

@@ -37,7 +37,7 @@ import { StoreFiles } from './store-files.ts';
  * reason of a refusal, or with the disk's error; no file is open then.
  */
 export async function recover(deps: StoreDeps): Promise<StoreFiles> {
-  const { disk, paths, log, lock } = deps;
+  const { disk, paths, logger, lock } = deps;
   const data = await readDataFile(deps, (file) => file.sync());
   for (const file of (await filesBeside(deps, SAVED)).toReversed()) await assertHas(deps, file);
   logContent(deps, data);
@@ -46,7 +46,7 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   for (const file of await filesBeside(deps, UNFINISHED)) {
     if (disk.stat(file)?.kind !== 'file') continue;
     await removeFile(disk, file);
-    log('info', 'Removed an unfinished file of an earlier process', { file });
+    logger('info', 'Removed an unfinished file of an earlier process', { file });
   }
   await assertNoMountPoint(deps);
   // A killed process may have renamed the snapshot without syncing the folder.
@@ -95,14 +95,14 @@ const RENAME_OR_MOVE =
  * whether the folder can be written to. Rejects if nothing can be made durable.
  */
 async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<StoreFiles> {
-  const { disk, paths, log } = deps;
+  const { disk, paths, logger } = deps;
   const { snapshot, journal } = data;
   const loaded = snapshot && { ...snapshot, isNameDurable: true };
   const files = new StoreFiles(deps, loaded, journal && disk.stat(paths.journal));
   try {
     if (snapshot === undefined) {
       await files.writeSnapshot();
-      log('info', 'Made an empty data file', { file: paths.snapshot });
+      logger('info', 'Made an empty data file', { file: paths.snapshot });
     }
     await beginJournal(deps, files, data);
     return files;
@@ -118,7 +118,7 @@ async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<Stor
  * otherwise each start would read and write the same pets again.
  */
 async function beginJournal(
-  { disk, paths, log, pets }: StoreDeps,
+  { disk, paths, logger, pets }: StoreDeps,
   files: StoreFiles,
   { snapshot, snapshotPets, journal }: DataFileContent,
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function beginJournal(
     if (pets.length > 2 * snapshotPets && failure === undefined) {
       await files.writeSnapshot().catch((error: unknown) => {
         const details = { file: paths.snapshot, cause: messageOf(error) };
-        log('warn', 'Cannot write a data file with the pets of the journal', details);
+        logger('warn', 'Cannot write a data file with the pets of the journal', details);
       });
     }
     await files.renew();
@@ -143,11 +143,11 @@ async function beginJournal(
       // Another file may be at a path.
       await files.recognizeSnapshot();
       const event = 'Cannot write a journal: creates are refused until it can be written';
-      return log('warn', event, details);
+      return logger('warn', event, details);
     }
     const cause = failure ?? (await failureOf(files.useFound(found)));
     if (cause === undefined) {
-      return log('warn', 'Cannot write a new journal: the existing one stays in use', details);
+      return logger('warn', 'Cannot write a new journal: the existing one stays in use', details);
     }
     const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
     const advice = `free ${files.neededBytes} bytes for a new journal`;
@@ -183,20 +183,20 @@ async function assertNoMountPoint({ disk, paths, randomBits }: StoreDeps): Promi
   await removeFile(disk, path);
 }
 
-function logContent({ paths, log }: StoreDeps, data: DataFileContent): void {
+function logContent({ paths, logger }: StoreDeps, data: DataFileContent): void {
   const { snapshot, journal, droppedKeys, lostAfter } = data;
   const file = paths.journal;
   if (journal !== undefined && journal.tornBytes > 0) {
     const position = { file, offset: journal.lengthBytes, bytes: journal.tornBytes };
-    log('warn', 'Dropped a torn commit that was never acknowledged', position);
+    logger('warn', 'Dropped a torn commit that was never acknowledged', position);
   }
   if (droppedKeys > 0) {
     const event = 'Dropped idempotency keys whose pets are missing or different';
-    log('warn', event, { dataFile: paths.snapshot, keys: droppedKeys });
+    logger('warn', event, { dataFile: paths.snapshot, keys: droppedKeys });
   }
   if (lostAfter !== undefined) {
     const event = 'The data file ends before the last pet that its journal names: pets are missing';
     const ids = { lastId: snapshot?.lastId ?? 0n, lastIdOfJournal: lostAfter };
-    log('warn', event, { dataFile: paths.snapshot, ...ids });
+    logger('warn', event, { dataFile: paths.snapshot, ...ids });
   }
 }

@@ -17,7 +17,7 @@ export interface StoreDeps {
   readonly keys: KeyTable;
   readonly memory: Memory;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly logger: Log;
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
   /** Returns 32 random bits. */

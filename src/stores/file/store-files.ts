@@ -311,7 +311,7 @@ export class StoreFiles {
     chunks: Iterable<Buffer>,
     assertMayReplace: () => void = () => this.#assertFilesAreOurs(),
   ): Promise<DiskFile> {
-    const { disk, paths, log, randomBits } = this.#deps;
+    const { disk, paths, logger, randomBits } = this.#deps;
     const replacement = {
       disk,
       path,
@@ -323,7 +323,7 @@ export class StoreFiles {
     if (file.ownerError !== undefined && !this.#hasLoggedOwner) {
       this.#hasLoggedOwner = true;
       const event = 'New files cannot be given to the owner of the data file, or of its folder';
-      log('warn', event, { file: path, cause: messageOf(file.ownerError) });
+      logger('warn', event, { file: path, cause: messageOf(file.ownerError) });
     }
     return file;
   }
