@@ -1,6 +1,6 @@
 /**
- * Reading files: a file for one task, a window that moves over a file of any size, and the error for
- * a file that is not what the store wrote.
+ * Reading files: a file for one task, a window that moves over a file of any size, and the error
+ * for a file that is not what the store wrote.
  */
 
 import zlib from 'node:zlib';
