@@ -1,7 +1,7 @@
 /**
  * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
- * reads them. The service itself does so to compare a repeated create (`replayedPet`), and to load
- * pets into a memory store.
+ * reads them. The service itself does so to compare a repeated create (`replayedPet`), to load pets
+ * into a memory store, and to import them into etcd.
  */
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';
@@ -50,9 +50,12 @@ export class TextPage implements PetPage {
   }
 
   get pets(): readonly StoredPet[] {
-    // No pet's text contains the separator: JSON escapes a line feed in a name.
-    const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
-    this.#pets ??= texts.map((text) => ({ ...parsePet(text), text }));
-    return this.#pets;
+    return (this.#pets ??= petsOf(this.text));
   }
+}
+
+function petsOf(text: string): readonly StoredPet[] {
+  // No pet's text contains the separator: JSON escapes a line feed in a name.
+  const texts = text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
+  return texts.map((petText) => ({ ...parsePet(petText), text: petText }));
 }

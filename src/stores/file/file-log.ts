@@ -43,7 +43,7 @@ import {
   type Durability,
   type StoreStats,
 } from '../../model/pet-store.ts';
-import { MAX_PET_BYTES } from '../../model/pet-text.ts';
+import { MAX_NEW_PET_BYTES } from '../../model/pet-text.ts';
 import { TextPet } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
@@ -76,7 +76,7 @@ const SECURE_UNKNOWN_MS = 2000;
 export class FileLog implements CommitLog {
   readonly limits: CommitLimits = {
     fullCommitBytes: FULL_COMMIT_BYTES,
-    petBytes: MAX_PET_BYTES,
+    petBytes: MAX_NEW_PET_BYTES,
     bytesAroundPet: 0,
   };
   readonly lost: Promise<Error>;

@@ -93,11 +93,11 @@ export class Journal {
   }
 
   /**
-   * Makes the complete lines of a journal that a start found durable in their place. If the last
-   * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
-   * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
-   * failed, so only the last line, at `lastOffset`, can be affected: it is written again. Releases
-   * before 2.0 wrote the header together with the first line.
+   * Makes the complete lines of a journal that a start found durable in their place, and cuts off
+   * a torn line after them. If the last process was killed after a failed fsync, the page cache may
+   * show bytes that are not on disk and will not be written, and the next fsync would falsely
+   * succeed. No line follows one whose sync failed, so only the last line, at `lastOffset`, can be
+   * affected: it is written again. Releases before 2.0 wrote the header with the first line.
    */
   async rewriteLastLine(lastOffset: number): Promise<void> {
     const start = lastOffset <= MAX_HEADER_LENGTH ? 0 : lastOffset;

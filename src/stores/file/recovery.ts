@@ -113,9 +113,9 @@ async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<Stor
 }
 
 /**
- * Writes a new journal. If that fails, the one that was found stays in use, if it has pets of its
- * own: it is made durable in its place first. If it has most pets, a snapshot with them follows:
- * otherwise each start would read and write the same pets again.
+ * Makes the found journal durable in its place, if it has pets that the snapshot lacks. Then writes
+ * a snapshot if most pets are in that journal, so that not each start reads and writes them again.
+ * Then writes a new journal; if that fails, continues with the found one.
  */
 async function beginJournal(
   { disk, paths, logger, pets }: StoreDeps,
@@ -124,10 +124,10 @@ async function beginJournal(
 ): Promise<void> {
   const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.lastId;
   const found = isNeeded ? { ...journal, snapshot: snapshot! } : undefined;
-  const failure = found && (await failureOf(files.syncFound(found, found.lastOffset)));
+  const syncFailure = found && (await failureOf(files.syncFound(found, found.lastOffset)));
   try {
     // Beside the new snapshot the found journal must be durable: it has the keys of its pets.
-    if (pets.length > 2 * snapshotPets && failure === undefined) {
+    if (pets.length > 2 * snapshotPets && syncFailure === undefined) {
       await files.writeSnapshot().catch((error: unknown) => {
         const details = { file: paths.snapshot, cause: messageOf(error) };
         logger('warn', 'Cannot write a data file with the pets of the journal', details);
@@ -145,7 +145,7 @@ async function beginJournal(
       const event = 'Cannot write a journal: creates are refused until it can be written';
       return logger('warn', event, details);
     }
-    const cause = failure ?? (await failureOf(files.useFound(found)));
+    const cause = syncFailure ?? (await failureOf(files.useFound(found)));
     if (cause === undefined) {
       return logger('warn', 'Cannot write a new journal: the existing one stays in use', details);
     }

@@ -1,17 +1,19 @@
 /**
  * The files of an open store. Each is written from memory, which has every acknowledged pet, and
- * never from another file:
+ * never from another file. Only a start may keep the journal that it found, which it has just read:
  *
  *     renew        a new journal: a header, the keys of the snapshot's pets, the pets that the
  *                  snapshot lacks, and the commit in doubt
  *     checkpoint   a new snapshot with all pets; then the journal is removed, or, if there are
  *                  keys, renewed for them
  *     save         all pets in a separate file, if the store must not write its own
+ *     syncFound    a start writes the last line of the found journal again, in its place
+ *     useFound     continues with that journal if there is no room for a new one
  *
  * A start, and a store whose journal must not be written any more, call `renew`. A journal that was
  * removed, cut, or changed by another program, and one whose sync failed, are the same case.
  *
- * Each file is written under a name that no other process uses, synced, and renamed; then the
+ * Each new file is written under a name that no other process uses, synced, and renamed; then the
  * folder is synced. Until then a power failure may bring back the old file. That does no harm: both
  * have every acknowledged pet, neither is written to, and the next try makes a new one.
  */
