@@ -142,7 +142,11 @@ async function run(
     app.open().catch((error: unknown) => {
       if (!isStopping() || (error as Error).name !== 'AbortError') exitWithError(error);
     });
-  setHangUpHandler(createHangUpHandler(app, apiKeySource, () => onSignal('SIGHUP')));
+  const stopAtHangUp = (): void => {
+    // The kernel and a shell each send one: the other is not a second signal.
+    if (!isStopping()) onSignal('SIGHUP');
+  };
+  setHangUpHandler(createHangUpHandler(app, apiKeySource, stopAtHangUp));
   // Socket activation, for example by a systemd socket unit (sd_listen_fds(3)): the supervisor
   // keeps the socket over restarts. A child below npm, for example, has the variables of another
   // process.

@@ -46,10 +46,11 @@ export function createRouter(operations: readonly Operation[], prefix: string): 
 
 /**
  * Decodes every percent-encoded letter, digit and `-._~` of a path: paths that differ only in such
- * encodings are the same (RFC 3986 section 6.2.2.2). Other encodings stay.
+ * encodings are the same (RFC 3986 section 6.2.2.2). Other encodings stay, and so does a path with
+ * a broken one: of `%3%31` the first part would become a valid encoding.
  */
 export function normalizePath(path: string): string {
-  if (!path.includes('%')) return path;
+  if (!path.includes('%') || percentDecode(path) === undefined) return path;
   return path.replace(/%[2-7][0-9A-Fa-f]/g, (encoded) => {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
     return /[A-Za-z0-9._~-]/.test(character) ? character : encoded;

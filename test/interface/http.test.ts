@@ -50,7 +50,14 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
     ...['http://', 'http:///v1/pets', 'http://?x', 'ftp://a/', 'http://u@a/', 'a:80'].map(at),
     ...['http://:80/livez', 'http://a,b/', 'http://[::1/', 'http://a#top', 'http://h:abc/'].map(at),
     // Broken percent-encoding.
-    ...['/v1/pets/%C3', '/%ff/pets/1', '/livez?%'].map((path) => lastRequestOf(`GET ${path}`)),
+    ...[
+      '/v1/pets/%C3',
+      '/%ff/pets/1',
+      '/livez?%',
+      '/v1/pets/%3%31',
+      '/v1/pets/%2%35',
+      '/v1/pets%',
+    ].map((path) => lastRequestOf(`GET ${path}`)),
     // Header fields: no name, a space within a name, whitespace first, a folded field, bare CR, LF.
     ...[': y', 'X Y: z', 'X: y\r\n\tz', 'X: y\rz'].map((field) => withHost('Host: a', field)),
     ...[withHost(' Host: a'), withHost('Host: a\nX: y')],

@@ -119,7 +119,7 @@ for (const [left, redirected, isStarting] of STREAMS) {
  * after the service has read its keys again, or while it reads them from a pipe.
  */
 const TERMINAL = `
-import os, pty, select, signal, sys
+import os, pty, select, signal, sys, time
 log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 pid, terminal = pty.fork()
 if pid == 0:
@@ -140,6 +140,10 @@ else:
     os.kill(pid, signal.SIGHUP)
     wait_for('Read the API keys again')
     os.close(terminal)
+# A shell sends a signal of its own, and so the service gets more than one.
+for _ in range(20):
+    os.kill(pid, signal.SIGHUP)
+    time.sleep(0.01)
 _, status = os.waitpid(pid, 0)
 print('exit code', os.waitstatus_to_exitcode(status))
 `;
