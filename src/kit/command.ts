@@ -9,10 +9,10 @@ import { parseInt64 } from '../base/int64.ts';
 import { messageOf } from '../base/log.ts';
 import { mustBe, problemTexts } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, LEVELS, type Check } from './check.ts';
+import { INTERFACE_VERSION, LEVELS } from './check.ts';
 import { CHECKS, checksOf, isOf } from './checks.ts';
-import { nodeReportOf, reportOf, REPORTERS, type Reporter } from './report.ts';
-import { openRun, type RunOptions } from './run.ts';
+import { nodeReportOf, reportOf, REPORTERS, titleOf } from './report.ts';
+import { awaitService, Run, type ConformanceOptions, type Outcome } from './run.ts';
 import type { HeaderFields } from './test-client.ts';
 
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
@@ -62,45 +62,46 @@ export const conformance: Command = {
   operands: 1,
   read(line, context) {
     const settings = readSettings(line, context.env);
-    return async () => {
-      try {
-        return await (line.flags.has('list') ? list : runChecks)(settings, context);
-      } catch (error) {
+    return () => {
+      return runChecks(settings, context).catch((error: unknown) => {
         context.printError(messageOf(error));
         return 2;
-      }
+      });
     };
   },
 };
 
-async function list({ checks }: Settings, { print }: Context): Promise<number> {
-  print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
-  return 0;
-}
-
 async function runChecks(settings: Settings, context: Context): Promise<number> {
-  const { checks, reporter, output } = settings;
+  const { level, only, reporter, output, baseUrl } = settings;
+  const checks = checksOf(level, only);
+  if (settings.isList) {
+    context.print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
+    return 0;
+  }
   // Before the run, since a file that cannot be written to is a mistake in the command.
   if (output !== '') writeFileSync(output, '');
-  const run = await openRun(settings);
+  await awaitService(settings, settings.waitMs);
+  const run = new Run(settings);
+  const outcomes: Outcome[] = [];
   for (const check of checks) {
-    await run.outcomeOf(check);
-    context.showProgress(`${run.outcomes.length} of ${checks.length} checks, last ${check.id} `);
+    outcomes.push(await run.outcomeOf(check));
+    context.showProgress(`${outcomes.length} of ${checks.length} checks, last ${check.id} `);
   }
-  const report = `${run.title}\n${reportOf(run.outcomes)}`;
-  const text = reporter === '' ? report : await nodeReportOf(run, reporter);
+  const title = titleOf(baseUrl);
+  const report = `${title}\n${reportOf(outcomes)}`;
+  const text = reporter === '' ? report : await nodeReportOf(title, outcomes, reporter);
   if (output !== '') writeFileSync(output, text);
   context.print(output === '' ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
-  return run.outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
+  return outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
 
-export interface Settings extends RunOptions {
-  readonly checks: readonly Check[];
+export interface Settings extends ConformanceOptions {
+  readonly isList: boolean;
   /** How long to wait for a service that is starting. */
   readonly waitMs: number;
   /** Empty for the report of the kit. */
-  readonly reporter: Reporter | '';
+  readonly reporter: '' | (typeof REPORTERS)[number];
   /** A file for the output of the reporter, or for the report; or an empty text. */
   readonly output: string;
 }
@@ -113,42 +114,45 @@ export function readSettings(
   { flags, operands: [url], mistakes }: CommandLine,
   env: Environment,
 ): Settings {
-  /** `parse` returns undefined for a mistake. Its text is empty if the option is not given. */
+  /** `parse` returns undefined for a mistake, or throws. An option that is not given is ''. */
   function read<T>(option: string, expected: string, parse: (text: string) => T | undefined): T {
     const [flag, variable] = [option === 'url' ? 'BASE_URL' : `--${option}`, variableOf(option)];
     const given = option === 'url' ? url : flags.get(option);
     const text = given ?? env[variable] ?? '';
-    const value = parse(text.trim());
-    if (value === undefined) {
-      const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
+    const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
+    try {
+      const value = parse(text.trim());
+      if (value !== undefined) return value;
       const shown = SECRETS.includes(option) || text === '' ? undefined : text;
       mistakes.push(...problemTexts([mustBe(name, expected, shown)]));
+    } catch (error) {
+      mistakes.push(`${name}: ${messageOf(error)}`);
     }
     // A setting is not used after a mistake.
-    return value as T;
+    return undefined as T;
   }
   const textOf = (option: string): string => read(option, '', (text) => text);
   const isList = flags.has('list');
-  const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
-  const only = read('only', 'ids of checks or their first parts: see --list', (text) =>
-    linesOf(text).every(isKnown) ? linesOf(text) : undefined,
-  );
+  const only = read('only', 'ids of checks or their first parts: see --list', (text) => {
+    const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
+    return linesOf(text).every(isKnown) ? linesOf(text) : undefined;
+  });
   const defaultLevel = isList || textOf('only') !== '' ? 'http' : 'interface';
   const level = read('level', LEVELS.join(', '), (text) =>
     LEVELS.find((name) => name === (text || defaultLevel)),
   );
-  const checks = checksOf(level ?? 'http', only);
-  if (checks.length === 0)
+  if (checksOf(level, only).length === 0)
     mistakes.push(`--only ${only.join()} has no check at the level ${level}`);
+  const urlExpected = 'a URL such as https://host/v1, which ends in /v1';
   return {
-    checks,
-    baseUrl: isList
-      ? ''
-      : read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf),
+    isList,
+    level,
+    only,
+    baseUrl: isList ? '' : read('url', urlExpected, baseUrlOf),
     key: isList ? '' : read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0]),
     headers: read('header', "'Name: value'", headersOf),
     categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
-    expectedFailures: readExpectedFailures(textOf('expected-failures'), mistakes),
+    expectedFailures: read('expected-failures', 'a file', readExpectedFailures),
     isStrict: flags.has('strict') || textOf('strict') !== '',
     waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
     reporter: read('reporter', REPORTERS.join(', '), (text) =>
@@ -168,7 +172,7 @@ function variableOf(option: string): string {
 
 /** Returns the lines that are not empty. */
 function linesOf(text: string): readonly string[] {
-  return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 /** Returns the base URL without a trailing slash. */
@@ -190,14 +194,9 @@ function headersOf(text: string): HeaderFields | undefined {
 }
 
 /** Reads a file with one id per line and comments after #. */
-function readExpectedFailures(path: string, mistakes: string[]): readonly string[] {
-  try {
-    const ids = path === '' ? [] : linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
-    const unknown = ids.filter((id) => !CHECKS.some((check) => check.id === id));
-    mistakes.push(...unknown.map((id) => `${path}: there is no check ${id}`));
-    return ids;
-  } catch (error) {
-    mistakes.push(`--expected-failures: ${messageOf(error)}`);
-    return [];
-  }
+function readExpectedFailures(path: string): readonly string[] {
+  const ids = path === '' ? [] : linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
+  const unknown = ids.filter((id) => !CHECKS.some((check) => check.id === id));
+  if (unknown.length > 0) throw new Error(`${path}: there is no check ${unknown.join()}`);
+  return ids;
 }

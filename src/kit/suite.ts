@@ -5,10 +5,11 @@
  */
 
 import { readSettings } from './command.ts';
-import { declareTests } from './conformance.ts';
-import { openRun } from './run.ts';
+import { testConformance } from './conformance.ts';
+import { awaitService } from './run.ts';
 
 const mistakes: string[] = [];
 const settings = readSettings({ flags: new Map(), operands: [], mistakes }, process.env);
 if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
-declareTests(await openRun(settings), settings.checks);
+await awaitService(settings, settings.waitMs);
+testConformance(settings);

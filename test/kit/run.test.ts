@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/kit/report.ts';
-import { obstacleTo, Run, type Outcome } from '../../src/kit/run.ts';
+import { awaitService, Run, type Outcome } from '../../src/kit/run.ts';
 import { plainText, shownText } from '../../src/kit/shown.ts';
 import { readRetryAfter, TestClient } from '../../src/kit/test-client.ts';
 import { FAULTS } from './faults.ts';
@@ -142,7 +142,8 @@ test('Only a pet store service that accepts the key is checked, when it has star
     [starting(), undefined],
   ] as const) {
     const target = await openPlain(t, rules);
-    assert.equal(await obstacleTo(target, waitMs), obstacle && `${target.baseUrl} ${obstacle}`);
+    const found = await awaitService(target, waitMs).catch((error: Error) => error.message);
+    assert.equal(found, obstacle && `${target.baseUrl} ${obstacle}`);
   }
   assert.equal(status, 505);
 });

@@ -7,6 +7,7 @@ import {
   assertAdds,
   assertBelowBase,
   assertDifferent,
+  assertEqual,
   assertErrorObject,
   assertFiltered,
   assertGetPetStatus,
@@ -74,7 +75,7 @@ const names = table(
   ],
   async (own, name) => {
     const pet = await addIfAccepted(own, { name });
-    assert.equal(pet['name'], name, 'the name of the Pet');
+    assertEqual(pet['name'], name, 'the name of the Pet');
     await assertKept(own, pet);
   },
 );
@@ -159,7 +160,7 @@ const fields = demand({
     const older = await client.add(client.newPet({ name: 'Conformance older' }));
     for (const id of [older.id, 2n ** 62n - older.id, 0n]) {
       const pet = await addIfAccepted(client, { id });
-      assert.notEqual(pet['id'], id, 'the id of the Pet');
+      assert.ok(pet['id'] !== id, `expected an id of the service's own, not ${id}`);
     }
     await assertKept(client, older.pet);
   },
@@ -249,7 +250,7 @@ const listPets = demand({
     const response = await own.get(`/pets?status=${status}`);
     assertStatus(response, 200);
     assertFiltered(petsOf(response), status);
-    assert.notEqual(petsOf(response).length, 0, 'the number of pets in the list');
+    assert.ok(petsOf(response).length > 0, 'expected a list with pets');
   }),
 
   '4.1/filter-limit limit counts the animals that pass the filter': each(
@@ -290,7 +291,7 @@ const listPets = demand({
     // The evidence is the page of 7 that should have the first missing pet.
     const page = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1);
     client.lastExchange = page?.exchange;
-    assert.deepEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
+    assertEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
   },
 
   '4.1/pages-address A Link to the next page leads below the base address': async (client) => {
@@ -434,7 +435,7 @@ const getPet = demand({
       const found = await own.get(`/pets/${id}`);
       if (found.status !== 200) throw new NotObserved('the pet cannot be got by its id');
       const { status } = await own.get(`/pets/${id}${tail}`);
-      assert.notEqual(status, 200, 'the status');
+      assert.ok(status !== 200, 'expected another status than 200');
     },
   ),
 
@@ -513,7 +514,7 @@ const authentication = demand({
   '5/form The key is passed in the form Authorization: Bearer <API_KEY>': each(
     OPERATIONS,
     async (own, [, operation, send]) => {
-      assert.notEqual((await send(own)).status, 401, `${operation} with the key: the status`);
+      assert.ok((await send(own)).status !== 401, `${operation} with the key: expected no 401`);
     },
   ),
 
@@ -609,7 +610,7 @@ const versioning = demand({
   async '9/base-address The version is carried in the base address path as the segment /v1'(
     client,
   ) {
-    assert.match(client.target.baseUrl, /\/v1$/, 'the base address');
+    assert.ok(client.target.baseUrl.endsWith('/v1'), 'expected a base address that ends in /v1');
     assertStatus(await client.get('/pets'), 200);
   },
 
