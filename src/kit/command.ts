@@ -11,9 +11,9 @@ import { mustBe, problemTexts } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
 import { INTERFACE_VERSION, LEVELS } from './check.ts';
 import { CHECKS, checksOf, isOf } from './checks.ts';
+import { testConformance } from './conformance.ts';
 import { nodeReportOf, reportOf, REPORTERS, titleOf } from './report.ts';
-import { awaitService, Run, type ConformanceOptions, type Outcome } from './run.ts';
-import type { HeaderFields } from './test-client.ts';
+import { awaitService, Run, type Outcome } from './run.ts';
 
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
   ['key', 'KEY', 'an API key of the service; or CONFORMANCE_API_KEY'],
@@ -96,24 +96,22 @@ async function runChecks(settings: Settings, context: Context): Promise<number> 
   return outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
 
-export interface Settings extends ConformanceOptions {
-  readonly isList: boolean;
-  /** How long to wait for a service that is starting. */
-  readonly waitMs: number;
-  /** Empty for the report of the kit. */
-  readonly reporter: '' | (typeof REPORTERS)[number];
-  /** A file for the output of the reporter, or for the report; or an empty text. */
-  readonly output: string;
+/** Declares the checks as tests of node:test, with options of the environment only. */
+export async function declareSuite(env: Environment): Promise<void> {
+  const mistakes: string[] = [];
+  const settings = readSettings({ flags: new Map(), operands: [], mistakes }, env);
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
+  await awaitService(settings, settings.waitMs);
+  testConformance(settings);
 }
+
+type Settings = ReturnType<typeof readSettings>;
 
 /**
  * Reads all settings, and adds what is wrong with them to the mistakes of the line. A mistake has
  * the name that the user typed. For a list of the checks no service is needed.
  */
-export function readSettings(
-  { flags, operands: [url], mistakes }: CommandLine,
-  env: Environment,
-): Settings {
+function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: Environment) {
   /** `parse` returns undefined for a mistake, or throws. An option that is not given is ''. */
   function read<T>(option: string, expected: string, parse: (text: string) => T | undefined): T {
     const [flag, variable] = [option === 'url' ? 'BASE_URL' : `--${option}`, variableOf(option)];
@@ -146,6 +144,14 @@ export function readSettings(
   const urlExpected = 'a URL such as https://host/v1, which ends in /v1';
   return {
     isList,
+    /** How long to wait for a service that is starting. */
+    waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
+    /** Empty for the report of the kit. */
+    reporter: read('reporter', REPORTERS.join(', '), (text) =>
+      ['' as const, ...REPORTERS].find((name) => name === text),
+    ),
+    /** A file for the output of the reporter, or for the report; or an empty text. */
+    output: textOf('output'),
     level,
     only,
     baseUrl: isList ? '' : read('url', urlExpected, baseUrlOf),
@@ -154,11 +160,6 @@ export function readSettings(
     categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
     expectedFailures: read('expected-failures', 'a file', readExpectedFailures),
     isStrict: flags.has('strict') || textOf('strict') !== '',
-    waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
-    reporter: read('reporter', REPORTERS.join(', '), (text) =>
-      ['' as const, ...REPORTERS].find((name) => name === text),
-    ),
-    output: textOf('output'),
   };
 }
 
@@ -187,10 +188,10 @@ function millisecondsOf(text: string): number | undefined {
   return unit === undefined ? undefined : Number(digits) * (unit === 's' ? 1000 : 60_000);
 }
 
-function headersOf(text: string): HeaderFields | undefined {
+function headersOf(text: string): Record<string, string> | undefined {
   const fields = linesOf(text).map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line));
   if (fields.includes(null)) return undefined;
-  return Object.fromEntries(fields.map((field) => field!.slice(1))) as HeaderFields;
+  return Object.fromEntries(fields.map((field) => [field![1]!, field![2]!]));
 }
 
 /** Reads a file with one id per line and comments after #. */
