@@ -34,6 +34,8 @@ export type Chunks = AsyncIterable<Uint8Array>;
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface ServiceResponse {
+  /** Of the request, below the base URL. */
+  readonly path: string;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -111,6 +113,13 @@ export class TestClient {
     const fields = { 'Content-Type': 'application/json', ...headers };
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     return this.send('POST', '/pets', fields, isRaw ? body : stringifyExactJson(body));
+  }
+
+  /** Sends a line such as `GET /pets` or `POST /pets {}`. Without a body POST adds a pet. */
+  ask(line: string, headers?: HeaderFields): Promise<ServiceResponse> {
+    const [, method = '', path = '', body] = /^(\S+) (\S*) ?(.+)?$/.exec(line) ?? [];
+    if (method === 'POST') return this.post(body ?? this.newPet(), headers);
+    return this.send(method, path, headers);
   }
 
   /** Like `post`, but rejects with an AssertionError if the pet is not added. */
@@ -199,7 +208,7 @@ export class TestClient {
       const text = await textOf(response);
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
       this.lastExchange = { sent, received };
-      return { status, headers: response.headers, text };
+      return { path, status, headers: response.headers, text };
     } catch (error) {
       const reason = reasonOf(error, timeoutMs, url);
       this.lastExchange = { sent, received: shownText(reason, this.target.key) };

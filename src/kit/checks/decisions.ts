@@ -248,31 +248,28 @@ const onPets = decision({
 
 // HTTP itself: authentication first, paths, methods, media types and header fields.
 
-const WITHOUT_KEY = ['GET /nothing', 'GET /pets?limit=0', 'DELETE /pets', 'POST /pets'];
+const WITHOUT_KEY = ['GET /nothing', 'GET /pets?limit=0', 'DELETE /pets', 'POST /pets {'];
 const PATHS = ['', '/', '/pet', '/Pets', '/pets/', '//pets', '/pets/1/2', '/pets.json', '/pets%20'];
 const BROKEN = ['/pets/%', '/pets/%zz', '/pets/%C3', '/pets/%C0%80', '/pets?a=%zz', '/pets?%=1'];
-const METHODS = ['PUT', 'PATCH', 'DELETE'];
+const METHODS = ['PUT /pets', 'PATCH /pets', 'DELETE /pets'];
 const TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'application/jsonx'];
 
-const sendLine: Send = (client, line) => {
-  const [method = '', path = ''] = line.split(' ');
-  return client.send(method, path, { Authorization: '' });
-};
-const sendMethod: Send = (client, method) => client.send(method, '/pets');
+const askWithoutKey: Send = (client, line) => client.ask(line, { Authorization: '' });
+const ask: Send = (client, line) => client.ask(line);
 const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type });
 
 const HTTP_REFUSALS: readonly Refusal[] = [
-  ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
+  ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, askWithoutKey],
   ['paths A path that does not match exactly', 404, 'unknown_path', PATHS, get],
   ['broken-encoding Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
-  ['method Another method', 405, 'method_not_allowed', METHODS, sendMethod],
+  ['method Another method', 405, 'method_not_allowed', METHODS, ask],
   ['other-type Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
 ];
 
-const ALLOW: readonly [method: string, path: string, status: number, allow: string][] = [
-  ['PUT', '/pets', 405, 'GET, HEAD, OPTIONS, POST'],
-  ['OPTIONS', '/pets', 204, 'GET, HEAD, OPTIONS, POST'],
-  ['DELETE', '/pets/1', 405, 'GET, HEAD, OPTIONS'],
+const ALLOW: readonly [line: string, status: number, allow: string][] = [
+  ['PUT /pets', 405, 'GET, HEAD, OPTIONS, POST'],
+  ['OPTIONS /pets', 204, 'GET, HEAD, OPTIONS, POST'],
+  ['DELETE /pets/1', 405, 'GET, HEAD, OPTIONS'],
 ];
 
 /** A body whose length its header does not say. */
@@ -292,18 +289,15 @@ const http = onHttp({
     },
   ),
   'challenge 401 carries WWW-Authenticate': async (client) => {
-    const { headers } = await client.send('GET', '/pets', { Authorization: '' });
+    const { headers } = await client.ask('GET /pets', { Authorization: '' });
     assertField(headers, 'WWW-Authenticate', /^Bearer\b/i);
   },
-  'allow 405 and OPTIONS carry Allow': each(
-    ALLOW,
-    async (own, [method, path, status, expected]) => {
-      const response = await own.send(method, path);
-      assertStatus(response, status);
-      const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
-      assertEqual(allow, expected, 'Allow');
-    },
-  ),
+  'allow 405 and OPTIONS carry Allow': each(ALLOW, async (own, [line, status, expected]) => {
+    const response = await own.ask(line);
+    assertStatus(response, status);
+    const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
+    assertEqual(allow, expected, 'Allow');
+  }),
   'head HEAD wherever GET is': each(['/pets', '/pets?limit=1', '/pets/0'], async (own, path) => {
     const expected = (await own.get(path)).status;
     // HEAD comes last, since the last request is the evidence.

@@ -10,7 +10,6 @@ import {
   assertEqual,
   assertErrorObject,
   assertFiltered,
-  assertGetPetStatus,
   assertHasPets,
   assertJsonType,
   assertKept,
@@ -34,9 +33,10 @@ import {
   type Exchange,
   type Fields,
   type HeaderFields,
-  type ServiceResponse,
   type TestClient,
 } from '../test-client.ts';
+
+const NO_KEY = { Authorization: '' };
 
 // Section 2: resources and their fields.
 
@@ -182,7 +182,7 @@ const fields = demand({
     client,
   ) {
     assertErrorObject(await client.post({}));
-    assertErrorObject(await client.send('GET', '/pets', { Authorization: '' }));
+    assertErrorObject(await client.ask('GET /pets', NO_KEY));
   },
 
   // Section 3: states and transitions.
@@ -198,14 +198,12 @@ const allEndpoints = demand({
     assertJsonType(await client.get('/pets'));
     const { id, response } = await client.add(client.newPet());
     assertJsonType(response);
-    const found = await client.get(`/pets/${id}`);
-    if (removalIn(found) !== 'to come') throw new NotObserved('getPet is removed');
-    assertJsonType(found);
+    assertJsonType(await client.get(`/pets/${id}`));
   },
 
   '4/error-json An Error is sent as application/json': async (client) => {
     assertJsonType(await client.post({}));
-    assertJsonType(await client.send('GET', '/pets', { Authorization: '' }));
+    assertJsonType(await client.ask('GET /pets', NO_KEY));
     assertJsonType(await client.get(`/pets/${LOST_ID}`));
   },
 });
@@ -407,7 +405,7 @@ const getPet = demand({
     async (own, status) => {
       const { id, pet } = await own.add(own.newPet({ status }));
       const response = await own.get(`/pets/${id}`);
-      assertGetPetStatus(response, 200);
+      assertStatus(response, 200);
       if (response.status !== 200) throw new NotObserved('getPet is removed');
       const { name, categoryId } = pet;
       assertPet(fieldsOf(response), { id, name, categoryId, status: pet['status'] });
@@ -417,7 +415,7 @@ const getPet = demand({
   '4.3/not-found It is 404 when the animal cannot be found': each(
     [LOST_ID, 2n ** 62n + 1n, 2n ** 61n + 3n],
     async (own, petId) => {
-      assertGetPetStatus(await own.get(`/pets/${petId}`), 404);
+      assertStatus(await own.get(`/pets/${petId}`), 404);
     },
   ),
 
@@ -459,23 +457,20 @@ const emptyLists = demand({
 
 // Section 5: authentication, and what section 4 says of it for each operation.
 
-type Send = (client: TestClient, headers?: HeaderFields) => Promise<ServiceResponse>;
-
-const OPERATIONS: readonly [section: string, operation: string, send: Send][] = [
-  ['4.1', 'GET /pets', (to, headers) => to.send('GET', '/pets', headers)],
-  ['4.2', 'POST /pets', (to, headers) => to.post(to.newPet(), headers)],
-  ['4.3', 'GET /pets/{petId}', (to, headers) => to.send('GET', '/pets/1', headers)],
-];
-
-function assertUnauthorized(response: ServiceResponse, section: string, about = ''): void {
-  if (section === '4.3') assertGetPetStatus(response, 401, about);
-  else assertStatus(response, 401, about);
-}
+const OPERATIONS: Readonly<Record<string, string>> = {
+  '4.1': 'GET /pets',
+  '4.2': 'POST /pets',
+  '4.3': 'GET /pets/1',
+};
 
 /** Asserts that each operation with this Authorization is 401. An empty one is not sent. */
-async function assertAllUnauthorized(client: TestClient, Authorization: string): Promise<void> {
-  for (const [section, operation, send] of OPERATIONS) {
-    assertUnauthorized(await send(client, { Authorization }), section, operation);
+async function assertUnauthorized(
+  client: TestClient,
+  Authorization: string,
+  operations = Object.values(OPERATIONS),
+): Promise<void> {
+  for (const operation of operations) {
+    assertStatus(await client.ask(operation, { Authorization }), 401);
   }
 }
 
@@ -498,86 +493,77 @@ function inOtherCase(key: string): string {
   });
 }
 
-const unauthorized = OPERATIONS.flatMap(([section, operation, send]) =>
-  demand({
-    [`${section}/unauthorized ${operation} is 401 when the credential is missing or invalid`]: each(
-      ['', 'Bearer no'],
-      async (own, Authorization) => assertUnauthorized(await send(own, { Authorization }), section),
+const unauthorized = Object.entries(OPERATIONS).flatMap(([section, operation]) => {
+  const title = `${section}/unauthorized ${operation.replace('1', '{petId}')} is 401`;
+  return demand({
+    [`${title} when the credential is missing or invalid`]: each(['', 'Bearer no'], (own, given) =>
+      assertUnauthorized(own, given, [operation]),
     ),
-  }),
-);
+  });
+});
 
 const authentication = demand({
   '5/required Every operation requires a bearer credential': (client) =>
-    assertAllUnauthorized(client, ''),
+    assertUnauthorized(client, ''),
 
   '5/form The key is passed in the form Authorization: Bearer <API_KEY>': each(
-    OPERATIONS,
-    async (own, [, operation, send]) => {
-      assert.ok((await send(own)).status !== 401, `${operation} with the key: expected no 401`);
+    Object.values(OPERATIONS),
+    async (own, operation) => {
+      const { status } = await own.ask(operation);
+      assert.ok(status !== 401, 'expected another status than 401 with the key');
     },
   ),
 
   '5/invalid An invalid credential is 401': each(WRONG, (own, [, of]) =>
-    assertAllUnauthorized(own, of(own.target.key)),
+    assertUnauthorized(own, of(own.target.key)),
   ),
 
   '5/key-case The key in another case is an invalid credential': async (client) => {
     const other = inOtherCase(client.target.key);
     if (other === client.target.key) throw new NotObserved('the key has no letters');
-    await assertAllUnauthorized(client, `Bearer ${other}`);
+    await assertUnauthorized(client, `Bearer ${other}`);
   },
 });
 
 // Section 7: errors.
 
-const NO_KEY = { Authorization: '' };
-
-const LISTED: readonly [what: string, status: number, send: Send][] = [
-  ['missing fields', 400, (to) => to.post({})],
-  ['invalid values', 400, (to) => to.post(to.newPet({ name: 1 }))],
-  ['listPets without a key', 401, (to) => to.send('GET', '/pets', NO_KEY)],
-  ['createPet without a key', 401, (to) => to.post(to.newPet(), NO_KEY)],
-  ['getPet without a key', 401, (to) => to.send('GET', `/pets/${LOST_ID}`, NO_KEY)],
-  ['a missing pet', 404, (to) => to.get(`/pets/${LOST_ID}`)],
+const LISTED: readonly [what: string, status: number, line: string, fields?: HeaderFields][] = [
+  ['missing fields', 400, 'POST /pets {}'],
+  ['invalid values', 400, 'POST /pets {"name":1,"categoryId":1}'],
+  ['listPets without a key', 401, 'GET /pets', NO_KEY],
+  ['createPet without a key', 401, 'POST /pets', NO_KEY],
+  ['getPet without a key', 401, `GET /pets/${LOST_ID}`, NO_KEY],
+  ['a missing pet', 404, `GET /pets/${LOST_ID}`],
 ];
 
-type Request = readonly [what: string, send: Send];
-
 /** Errors that the specification does not list. If a service has them, each is an Error object. */
-const NOT_LISTED: readonly Request[] = [
-  ['limit=0', (to) => to.get('/pets?limit=0')],
-  ['limit=x', (to) => to.get('/pets?limit=x')],
-  ['status=lost', (to) => to.get('/pets?status=lost')],
-  ['a petId x', (to) => to.get('/pets/x')],
-  ['a body that is not JSON', (to) => to.post('{')],
+const NOT_LISTED = [
+  ...['GET /pets?limit=0', 'GET /pets?limit=x', 'GET /pets?status=lost', 'GET /pets/x'],
+  'POST /pets {',
 ];
 
 /** Frameworks respond to these with a page of their own. */
-const ELSEWHERE: readonly Request[] = [
-  ['GET /nothing', (to) => to.get('/nothing')],
-  ['PUT /pets', (to) => to.send('PUT', '/pets')],
-  ['PATCH /pets', (to) => to.send('PATCH', '/pets')],
-];
+const ELSEWHERE = ['GET /nothing', 'PUT /pets', 'PATCH /pets'];
 
-const assertErrorIfAny = async (own: TestClient, [, send]: Request): Promise<void> => {
-  const response = await send(own);
+async function assertErrorIfAny(client: TestClient, line: string): Promise<void> {
+  const response = await client.ask(line);
   if (response.status < 400) throw new NotObserved('the service has no such errors');
   assertErrorObject(response);
-};
+}
 
 const errors = demand({
-  '7/status Each condition has its HTTP status': each(LISTED, async (own, [, status, send]) => {
-    const response = await send(own);
-    if (status === 400) assertStatus(response, status);
-    else assertGetPetStatus(response, status);
-  }),
+  '7/status Each condition has its HTTP status': each(LISTED, async (own, [, status, ...request]) =>
+    assertStatus(await own.ask(...request), status),
+  ),
 
-  '7/error Every error response body is an Error object': each(LISTED, async (own, [, , send]) => {
-    const response = await send(own);
-    // The check 7/status asserts the status.
-    if (response.status >= 400) assertErrorObject(response);
-  }),
+  '7/error Every error response body is an Error object': each(
+    LISTED,
+    async (own, [, , ...request]) => {
+      const response = await own.ask(...request);
+      // The check 7/status asserts the status.
+      if (response.status >= 400) assertErrorObject(response);
+    },
+  ),
   '7/error-not-listed Every error response body is an Error object, even of an error that is not listed':
     each(NOT_LISTED, assertErrorIfAny),
   '7/error-elsewhere Every error response body is an Error object, even of an unknown path or method':
