@@ -251,9 +251,8 @@ export function petsOf({ text }: ServiceResponse): readonly Fields[] {
   return value as readonly Fields[];
 }
 
-/** Returns the ids of the pets in a response, in its order. */
-export function idsOf(response: ServiceResponse): readonly unknown[] {
-  return petsOf(response).map(({ id }) => id);
+export function idsOf(pets: readonly Fields[]): readonly unknown[] {
+  return pets.map(({ id }) => id);
 }
 
 function valueOf(text: string): unknown {
