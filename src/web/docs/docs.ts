@@ -98,16 +98,12 @@ ${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
 function operationsOf(tag: string, description: api.OpenApi): readonly Markup[] {
+  const { responses } = description.components;
   return Object.entries(description.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) => {
       if (!operation.tags.includes(tag)) return [];
       const full = `${prefixOf(description)}${path}`;
-      return operationSection(
-        method.toUpperCase(),
-        full,
-        operation,
-        description.components.responses,
-      );
+      return operationSection(method.toUpperCase(), full, operation, responses);
     }),
   );
 }
