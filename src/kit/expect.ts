@@ -27,10 +27,8 @@ export const LOST_ID: bigint = 2n ** 63n - 1n;
 
 /** Throws an error that says what was expected and received, on one line. */
 export function assertEqual(actual: unknown, expected: unknown, what: string): void {
-  assert.ok(
-    isDeepStrictEqual(actual, expected),
-    `${what}: expected ${shown(expected)}, received ${shown(actual)}`,
-  );
+  if (isDeepStrictEqual(actual, expected)) return;
+  assert.fail(`${what}: expected ${shown(expected)}, received ${shown(actual)}`);
 }
 
 /** Returns a value on one line, with bigints as JSON numbers. */
