@@ -10,7 +10,7 @@ import { messageOf } from '../base/log.ts';
 import { mustBe, problemTexts } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
 import { INTERFACE_VERSION, LEVELS } from './check.ts';
-import { CHECKS, checksOf, isOf } from './checks.ts';
+import { CHECKS, checksOf } from './checks.ts';
 import { testConformance } from './conformance.ts';
 import { nodeReportOf, reportOf, REPORTERS, titleOf } from './report.ts';
 import { awaitService, Run, type Outcome } from './run.ts';
@@ -131,16 +131,14 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
   }
   const textOf = (option: string): string => read(option, '', (text) => text);
   const isList = flags.has('list');
-  const only = read('only', 'ids of checks or their first parts: see --list', (text) => {
-    const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
-    return linesOf(text).every(isKnown) ? linesOf(text) : undefined;
-  });
-  const defaultLevel = isList || textOf('only') !== '' ? 'http' : 'interface';
+  const only = linesOf(textOf('only'));
+  const defaultLevel = isList || only.length > 0 ? 'http' : 'interface';
   const level = read('level', LEVELS.join(', '), (text) =>
     LEVELS.find((name) => name === (text || defaultLevel)),
   );
-  if (checksOf(level, only).length === 0)
-    mistakes.push(`--only ${only.join()} has no check at the level ${level}`);
+  const unknown = only.filter((name) => checksOf(level ?? 'http', [name]).length === 0);
+  const mistake = `has no check at the level ${level}: see --list`;
+  mistakes.push(...unknown.map((name) => `--only ${name} ${mistake}`));
   const urlExpected = 'a URL such as https://host/v1, which ends in /v1';
   return {
     isList,

@@ -145,7 +145,6 @@ test('A service that stops responding ends the run with exit code 2, with any re
 /** The kernel does not assign port 2 to a program. */
 const URL_2 = 'http://127.0.0.1:2/v1';
 const URL_EXPECTED = 'BASE_URL must be a URL such as https://host/v1, which ends in /v1, not';
-const ONLY = '--only must be ids of checks or their first parts: see --list, not';
 
 /** Arguments, the whole message, and variables. */
 const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<string, string>][] =
@@ -158,8 +157,11 @@ const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<
     ['host/v1', `${URL_EXPECTED} "host/v1"`],
     ['https://me:secret@host/v2', `${URL_EXPECTED} "https://…@host/v2"`],
     [`${URL_2} --level all`, '--level must be interface, decisions, http, not "all"'],
-    [`${URL_2} --only 6`, `${ONLY} "6"`],
-    [`${URL_2} --only http --level interface`, '--only http has no check at the level interface'],
+    [`${URL_2} --only 6 --only 4.1`, '--only 6 has no check at the level http: see --list'],
+    [
+      `${URL_2} --only http --level interface`,
+      '--only http has no check at the level interface: see --list',
+    ],
     [`${URL_2} --header Authorization=secret`, "--header must be 'Name: value'"],
     [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],
     [
