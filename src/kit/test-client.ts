@@ -6,10 +6,12 @@
  */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect as connectTcp, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
+import { messageOf } from '../base/log.ts';
 import { shownMessage, shownText } from './shown.ts';
 
 /** The service to check. */
@@ -163,12 +165,11 @@ export class TestClient {
     const authorization = { Authorization: `Bearer ${key}` };
     const headers = new Headers({ ...authorization, ...added, Host: host, Connection: 'close' });
     const line = `HEAD ${pathname}${search}`;
-    const address = { host: hostname.replace(/[[\]]/g, ''), port: Number(port || 80) };
-    const servername = isIP(address.host) === 0 ? address.host : '';
-    const socket =
-      protocol === 'https:'
-        ? connectTls({ ...address, port: Number(port || 443), servername })
-        : connectTcp(address);
+    const address = hostname.replace(/[[\]]/g, '');
+    const servername = isIP(address) === 0 ? address : '';
+    const isTls = protocol === 'https:';
+    const options = { host: address, port: Number(port || (isTls ? 443 : 80)), servername };
+    const socket = isTls ? connectTls(options) : connectTcp(options);
     socket.setTimeout(timeoutMs, () => socket.destroy());
     const fields = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
     socket.write(`${line} HTTP/1.1\r\n${fields}\r\n`);
@@ -178,10 +179,8 @@ export class TestClient {
       // A service that leaves the connection open does not delay the kit.
       socket.setTimeout(IDLE_MS);
     });
-    const reason = await new Promise<string>((resolve) => {
-      socket.on('error', ({ message }) => resolve(message));
-      socket.on('close', () => resolve('the connection was closed'));
-    });
+    const closed = 'the connection was closed';
+    const reason = await once(socket, 'close').then(() => closed, messageOf);
     const sent = shownMessage(line, headers, '', key);
     this.lastExchange = { sent, received: shownText(received || reason, key) };
     const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
