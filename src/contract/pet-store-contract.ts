@@ -39,7 +39,6 @@ export function testPetStoreContract(
   };
   describe(`${name} keeps the contract of PetStore:`, () => {
     testCreate(open);
-    testPages(open);
     testKeys(open);
     testClose(open);
     testGenerated(open);
@@ -81,9 +80,7 @@ function testCreate(open: OpenForTest): void {
     await assertHas(store, { ...FULL, id: 1n });
     assert.equal((await store.create(rex)).id, 2n);
   });
-}
 
-function testPages(open: OpenForTest): void {
   test('concurrent creates get ids without a gap, and pages have each pet once', async (t) => {
     const store = await open(t);
     const names = Array.from({ length: 5000 }, (_, index) => `Pet ${index}`);

@@ -6,15 +6,16 @@ import { demands } from './checks/interface.ts';
 
 export const CHECKS: readonly Check[] = [...demands, ...decisions];
 
-/** Returns the checks of a level and those before it. `only` selects by id, or its first part. */
-export function checksOf(level: Level, only: readonly string[] = []): readonly Check[] {
+/**
+ * Returns the checks of a level and those before it. `only` selects some of them by their ids, or
+ * by the part before the slash: `4.1`, `decisions`.
+ */
+export function checksOf(
+  level: Level = 'interface',
+  only: readonly string[] = [],
+): readonly Check[] {
   const levels = LEVELS.slice(0, LEVELS.indexOf(level) + 1);
-  return CHECKS.filter(
-    (check) => levels.includes(check.level) && (only.length === 0 || only.some(isOf(check))),
-  );
-}
-
-/** True if the name is the check's id, or the part before the slash: `4.1`, `decisions`. */
-export function isOf({ id }: Check): (name: string) => boolean {
-  return (name) => id === name || id.startsWith(`${name}/`);
+  const isSelected = ({ id }: Check): boolean =>
+    only.length === 0 || only.some((name) => id === name || id.startsWith(`${name}/`));
+  return CHECKS.filter((check) => levels.includes(check.level) && isSelected(check));
 }

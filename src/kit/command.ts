@@ -9,11 +9,11 @@ import { parseInt64 } from '../base/int64.ts';
 import { messageOf } from '../base/log.ts';
 import { mustBe, problemTexts } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, LEVELS, type Check } from './check.ts';
-import { CHECKS, checksOf, isOf } from './checks.ts';
-import { nodeReportOf, reportOf, REPORTERS, type Reporter } from './report.ts';
-import { openRun, type RunOptions } from './run.ts';
-import type { HeaderFields } from './test-client.ts';
+import { INTERFACE_VERSION, LEVELS } from './check.ts';
+import { CHECKS, checksOf } from './checks.ts';
+import { testConformance } from './conformance.ts';
+import { nodeReportOf, reportOf, REPORTERS, titleOf } from './report.ts';
+import { awaitService, Run, type Outcome } from './run.ts';
 
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
   ['key', 'KEY', 'an API key of the service; or CONFORMANCE_API_KEY'],
@@ -62,99 +62,102 @@ export const conformance: Command = {
   operands: 1,
   read(line, context) {
     const settings = readSettings(line, context.env);
-    return async () => {
-      try {
-        return await (line.flags.has('list') ? list : runChecks)(settings, context);
-      } catch (error) {
+    return () => {
+      return runChecks(settings, context).catch((error: unknown) => {
         context.printError(messageOf(error));
         return 2;
-      }
+      });
     };
   },
 };
 
-async function list({ checks }: Settings, { print }: Context): Promise<number> {
-  print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
-  return 0;
-}
-
 async function runChecks(settings: Settings, context: Context): Promise<number> {
-  const { checks, reporter, output } = settings;
+  const { level, only, reporter, output, baseUrl } = settings;
+  const checks = checksOf(level, only);
+  if (settings.isList) {
+    context.print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
+    return 0;
+  }
   // Before the run, since a file that cannot be written to is a mistake in the command.
   if (output !== '') writeFileSync(output, '');
-  const run = await openRun(settings);
+  await awaitService(settings, settings.waitMs);
+  const run = new Run(settings);
+  const outcomes: Outcome[] = [];
   for (const check of checks) {
-    await run.outcomeOf(check);
-    context.showProgress(`${run.outcomes.length} of ${checks.length} checks, last ${check.id} `);
+    outcomes.push(await run.outcomeOf(check));
+    context.showProgress(`${outcomes.length} of ${checks.length} checks, last ${check.id} `);
   }
-  const report = `${run.title}\n${reportOf(run.outcomes)}`;
-  const text = reporter === '' ? report : await nodeReportOf(run, reporter);
+  const title = titleOf(baseUrl);
+  const report = `${title}\n${reportOf(outcomes)}`;
+  const text = reporter === '' ? report : await nodeReportOf(title, outcomes, reporter);
   if (output !== '') writeFileSync(output, text);
   context.print(output === '' ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
-  return run.outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
+  return outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
 
-export interface Settings extends RunOptions {
-  readonly checks: readonly Check[];
-  /** How long to wait for a service that is starting. */
-  readonly waitMs: number;
-  /** Empty for the report of the kit. */
-  readonly reporter: Reporter | '';
-  /** A file for the output of the reporter, or for the report; or an empty text. */
-  readonly output: string;
+/** Declares the checks as tests of node:test, with options of the environment only. */
+export async function declareSuite(env: Environment): Promise<void> {
+  const mistakes: string[] = [];
+  const settings = readSettings({ flags: new Map(), operands: [], mistakes }, env);
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
+  await awaitService(settings, settings.waitMs);
+  testConformance(settings);
 }
+
+type Settings = ReturnType<typeof readSettings>;
 
 /**
  * Reads all settings, and adds what is wrong with them to the mistakes of the line. A mistake has
  * the name that the user typed. For a list of the checks no service is needed.
  */
-export function readSettings(
-  { flags, operands: [url], mistakes }: CommandLine,
-  env: Environment,
-): Settings {
-  /** `parse` returns undefined for a mistake. Its text is empty if the option is not given. */
+function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: Environment) {
+  /** `parse` returns undefined for a mistake, or throws. An option that is not given is ''. */
   function read<T>(option: string, expected: string, parse: (text: string) => T | undefined): T {
     const [flag, variable] = [option === 'url' ? 'BASE_URL' : `--${option}`, variableOf(option)];
     const given = option === 'url' ? url : flags.get(option);
     const text = given ?? env[variable] ?? '';
-    const value = parse(text.trim());
-    if (value === undefined) {
-      const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
+    const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
+    try {
+      const value = parse(text.trim());
+      if (value !== undefined) return value;
       const shown = SECRETS.includes(option) || text === '' ? undefined : text;
       mistakes.push(...problemTexts([mustBe(name, expected, shown)]));
+    } catch (error) {
+      mistakes.push(`${name}: ${messageOf(error)}`);
     }
     // A setting is not used after a mistake.
-    return value as T;
+    return undefined as T;
   }
   const textOf = (option: string): string => read(option, '', (text) => text);
   const isList = flags.has('list');
-  const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
-  const only = read('only', 'ids of checks or their first parts: see --list', (text) =>
-    linesOf(text).every(isKnown) ? linesOf(text) : undefined,
-  );
-  const defaultLevel = isList || textOf('only') !== '' ? 'http' : 'interface';
+  const only = linesOf(textOf('only'));
+  const defaultLevel = isList || only.length > 0 ? 'http' : 'interface';
   const level = read('level', LEVELS.join(', '), (text) =>
     LEVELS.find((name) => name === (text || defaultLevel)),
   );
-  const checks = checksOf(level ?? 'http', only);
-  if (checks.length === 0)
-    mistakes.push(`--only ${only.join()} has no check at the level ${level}`);
+  const unknown = only.filter((name) => checksOf(level ?? 'http', [name]).length === 0);
+  const mistake = `has no check at the level ${level}: see --list`;
+  mistakes.push(...unknown.map((name) => `--only ${name} ${mistake}`));
+  const urlExpected = 'a URL such as https://host/v1, which ends in /v1';
   return {
-    checks,
-    baseUrl: isList
-      ? ''
-      : read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf),
-    key: isList ? '' : read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0]),
-    headers: read('header', "'Name: value'", headersOf),
-    categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
-    expectedFailures: readExpectedFailures(textOf('expected-failures'), mistakes),
-    isStrict: flags.has('strict') || textOf('strict') !== '',
+    isList,
+    /** How long to wait for a service that is starting. */
     waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
+    /** Empty for the report of the kit. */
     reporter: read('reporter', REPORTERS.join(', '), (text) =>
       ['' as const, ...REPORTERS].find((name) => name === text),
     ),
+    /** A file for the output of the reporter, or for the report; or an empty text. */
     output: textOf('output'),
+    level,
+    only,
+    baseUrl: isList ? '' : read('url', urlExpected, baseUrlOf),
+    key: isList ? '' : read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0]),
+    headers: read('header', "'Name: value'", headersOf),
+    categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
+    expectedFailures: read('expected-failures', 'a file', readExpectedFailures),
+    isStrict: flags.has('strict') || textOf('strict') !== '',
   };
 }
 
@@ -168,7 +171,7 @@ function variableOf(option: string): string {
 
 /** Returns the lines that are not empty. */
 function linesOf(text: string): readonly string[] {
-  return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 /** Returns the base URL without a trailing slash. */
@@ -183,21 +186,16 @@ function millisecondsOf(text: string): number | undefined {
   return unit === undefined ? undefined : Number(digits) * (unit === 's' ? 1000 : 60_000);
 }
 
-function headersOf(text: string): HeaderFields | undefined {
+function headersOf(text: string): Record<string, string> | undefined {
   const fields = linesOf(text).map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line));
   if (fields.includes(null)) return undefined;
-  return Object.fromEntries(fields.map((field) => field!.slice(1))) as HeaderFields;
+  return Object.fromEntries(fields.map((field) => [field![1]!, field![2]!]));
 }
 
 /** Reads a file with one id per line and comments after #. */
-function readExpectedFailures(path: string, mistakes: string[]): readonly string[] {
-  try {
-    const ids = path === '' ? [] : linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
-    const unknown = ids.filter((id) => !CHECKS.some((check) => check.id === id));
-    mistakes.push(...unknown.map((id) => `${path}: there is no check ${id}`));
-    return ids;
-  } catch (error) {
-    mistakes.push(`--expected-failures: ${messageOf(error)}`);
-    return [];
-  }
+function readExpectedFailures(path: string): readonly string[] {
+  const ids = path === '' ? [] : linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
+  const unknown = ids.filter((id) => !CHECKS.some((check) => check.id === id));
+  if (unknown.length > 0) throw new Error(`${path}: there is no check ${unknown.join()}`);
+  return ids;
 }

@@ -8,7 +8,14 @@
 
 import { Readable } from 'node:stream';
 import * as reporters from 'node:test/reporters';
-import { KINDS, type Outcome, type Run } from './run.ts';
+import { VERSION } from '../base/version.ts';
+import { INTERFACE_VERSION } from './check.ts';
+import { MAIN_KINDS, RARE_KINDS, type Cause, type Outcome } from './run.ts';
+
+/** Names the kit, the specification and the service. */
+export function titleOf(baseUrl: string): string {
+  return `petstore conformance ${VERSION}, interface ${INTERFACE_VERSION}, ${baseUrl}`;
+}
 
 const DIFFERENCES =
   '\nThe service decided otherwise where the specification leaves it open. With --strict, for\n' +
@@ -22,18 +29,17 @@ export function reportOf(outcomes: readonly Outcome[]): string {
     const lines = of(kind).map((one) => `  ${one.check.id} ${reasonOf(one)}\n`);
     if (lines.length > 0) parts.push(`\n${kind[0]!.toUpperCase()}${kind.slice(1)}:\n`, ...lines);
   }
-  const counts = KINDS.map((kind) => `${of(kind).length} ${kind}`);
-  const shown = counts.filter((text, index) => index < 3 || !text.startsWith('0'));
-  return `${parts.join('')}\n${shown.join('; ')}\n`;
+  const kinds = [...MAIN_KINDS, ...RARE_KINDS.filter((kind) => of(kind).length > 0)];
+  return `${parts.join('')}\n${kinds.map((kind) => `${of(kind).length} ${kind}`).join('; ')}\n`;
 }
 
 /** Returns a text for all outcomes with the same first expectation. */
 function failures(word: string, outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap((one) => {
-    const same = outcomes.filter(({ causes }) => causes[0]?.text === one.causes[0]?.text);
+    const same = outcomes.filter(({ causes }) => causes[0]!.text === one.causes[0]!.text);
     if (same[0] !== one) return [];
-    const others = same.slice(1).map(({ check, causes: [cause] }) => {
-      return `  also     ${check.id} ${check.sentence}${inCases(cause?.cases)}\n`;
+    const others = same.slice(1).map(({ check, causes }) => {
+      return `  also     ${check.id} ${check.sentence}${inParentheses(casesOf(causes[0]!))}\n`;
     });
     const { id, sentence } = one.check;
     return [`\n${word} ${id} ${sentence}\n  ${textOf(one)}\n${others.join('')}`];
@@ -42,16 +48,15 @@ function failures(word: string, outcomes: readonly Outcome[]): string[] {
 
 /** Returns each expectation on a line, followed by what was sent and received. */
 export function textOf({ causes }: Outcome): string {
-  const texts = causes.map(({ text, cases, exchange: { sent, received } = NOTHING }) => {
-    const parts = [labelled('in', cases), labelled('sent', sent), labelled('received', received)];
-    return text + parts.join('');
+  const texts = causes.map((cause) => {
+    const { sent = '', received = '' } = cause.exchange ?? {};
+    const parts = { in: casesOf(cause), sent, received };
+    return cause.text + Object.entries(parts).map(labelled).join('');
   });
   return texts.join('\n  ');
 }
 
-const NOTHING = { sent: '', received: '' };
-
-function labelled(label: string, text: string): string {
+function labelled([label, text]: readonly [string, string]): string {
   if (text === '') return '';
   const lines = text.split('\n').map((line, i) => `  ${(i === 0 ? label : '').padEnd(9)} ${line}`);
   return lines.map((line) => `\n${line.trimEnd()}`).join('');
@@ -59,17 +64,20 @@ function labelled(label: string, text: string): string {
 
 /** Returns why a check does not hold, on one line. */
 export function reasonOf({ causes }: Outcome): string {
-  return causes.map(({ text, cases }) => text + inCases(cases)).join(' | ');
+  return causes.map((cause) => cause.text + inParentheses(casesOf(cause))).join(' | ');
 }
 
-function inCases(cases = ''): string {
-  return cases === '' ? '' : ` (${cases})`;
+const MOST_CASES = 4;
+
+function casesOf({ cases }: Cause): string {
+  const more = cases.length > MOST_CASES ? ` and ${cases.length - MOST_CASES} more` : '';
+  return cases.slice(0, MOST_CASES).join(', ') + more;
 }
+
+const inParentheses = (text: string): string => (text === '' ? '' : ` (${text})`);
 
 /** The reporters of node:test. */
 export const REPORTERS = ['spec', 'tap', 'junit', 'dot'] as const;
-
-export type Reporter = (typeof REPORTERS)[number];
 
 /**
  * Returns an outcome as a test of Node, for its reporters. A test fails only if the run must fail,
@@ -88,29 +96,29 @@ function failureOf(cause: string): Error {
   return Object.assign(new Error(cause), { stack: cause, ...node });
 }
 
-/** Resolves with what one of Node's reporters writes about a run: a suite with a test per check. */
-export async function nodeReportOf(run: Run, reporter: Reporter): Promise<string> {
-  const tests = run.outcomes.map((outcome, index) => {
-    const { check, seconds } = outcome;
-    const { error, ...skip } = testResultOf(outcome);
-    const details = { duration_ms: 1000 * seconds, error };
-    const name = `${check.id} ${check.sentence}`;
-    return { name, nesting: 1, testNumber: index + 1, details, ...skip };
-  });
-  const failed = tests.filter(({ details }) => details.error !== undefined).length;
-  const error = failed > 0 ? failureOf(`${failed} fail`) : undefined;
-  const duration_ms = tests.reduce((sum, { details }) => sum + details.duration_ms, 0);
-  const details = { type: 'suite', duration_ms, error };
-  const suite = { name: run.title, nesting: 0, testNumber: 1, details };
-  const ended = (data: typeof suite | (typeof tests)[number]): object => {
-    return { type: data.details.error === undefined ? 'test:pass' : 'test:fail', data };
-  };
-  const events = [
-    { type: 'test:start', data: suite },
-    ...tests.flatMap((data) => [{ type: 'test:start', data }, ended(data)]),
-    { type: 'test:plan', data: { nesting: 1, count: tests.length } },
-    ended(suite),
-  ];
+/**
+ * Resolves with what one of Node's reporters writes about a run: a suite with a test per check. A
+ * reporter reads the events that node:test sends.
+ */
+export async function nodeReportOf(
+  title: string,
+  outcomes: readonly Outcome[],
+  reporter: (typeof REPORTERS)[number],
+): Promise<string> {
+  const details = { type: 'suite', duration_ms: 0, error: undefined as Error | undefined };
+  const suite = { name: title, nesting: 0, testNumber: 1, details };
+  const events: object[] = [{ type: 'test:start', data: suite }];
+  for (const [index, outcome] of outcomes.entries()) {
+    const { error, skip } = testResultOf(outcome);
+    const name = `${outcome.check.id} ${outcome.check.sentence}`;
+    const own = { duration_ms: 1000 * outcome.seconds, error };
+    const data = { name, nesting: 1, testNumber: index + 1, details: own, skip };
+    events.push({ type: 'test:start', data }, { type: error ? 'test:fail' : 'test:pass', data });
+    details.duration_ms += own.duration_ms;
+    details.error ??= error;
+  }
+  events.push({ type: 'test:plan', data: { nesting: 1, count: outcomes.length } });
+  events.push({ type: details.error ? 'test:fail' : 'test:pass', data: suite });
   const stream = reporter === 'spec' ? new reporters.spec() : reporters[reporter];
   const report = Readable.from(events).compose<Readable>(stream as unknown as Readable);
   return (await report.toArray()).join('');

@@ -4,11 +4,6 @@
  *     CONFORMANCE_URL=https://host/v1 CONFORMANCE_API_KEY=K node --test dist/kit/suite.js
  */
 
-import { readSettings } from './command.ts';
-import { declareTests } from './conformance.ts';
-import { openRun } from './run.ts';
+import { declareSuite } from './command.ts';
 
-const mistakes: string[] = [];
-const settings = readSettings({ flags: new Map(), operands: [], mistakes }, process.env);
-if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
-declareTests(await openRun(settings), settings.checks);
+await declareSuite(process.env);

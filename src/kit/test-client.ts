@@ -6,10 +6,12 @@
  */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect as connectTcp, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
+import { messageOf } from '../base/log.ts';
 import { shownMessage, shownText } from './shown.ts';
 
 /** The service to check. */
@@ -34,6 +36,8 @@ export type Chunks = AsyncIterable<Uint8Array>;
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface ServiceResponse {
+  /** Of the request, below the base URL. */
+  readonly path: string;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -113,6 +117,13 @@ export class TestClient {
     return this.send('POST', '/pets', fields, isRaw ? body : stringifyExactJson(body));
   }
 
+  /** Sends a line such as `GET /pets` or `POST /pets {}`. Without a body POST adds a pet. */
+  ask(line: string, headers?: HeaderFields): Promise<ServiceResponse> {
+    const [, method = '', path = '', body] = /^(\S+) (\S*) ?(.+)?$/.exec(line) ?? [];
+    if (method === 'POST') return this.post(body ?? this.newPet(), headers);
+    return this.send(method, path, headers);
+  }
+
   /** Like `post`, but rejects with an AssertionError if the pet is not added. */
   async add(body: unknown, headers?: HeaderFields): Promise<AddedPet> {
     const response = await this.post(body, headers);
@@ -154,12 +165,11 @@ export class TestClient {
     const authorization = { Authorization: `Bearer ${key}` };
     const headers = new Headers({ ...authorization, ...added, Host: host, Connection: 'close' });
     const line = `HEAD ${pathname}${search}`;
-    const address = { host: hostname.replace(/[[\]]/g, ''), port: Number(port || 80) };
-    const servername = isIP(address.host) === 0 ? address.host : '';
-    const socket =
-      protocol === 'https:'
-        ? connectTls({ ...address, port: Number(port || 443), servername })
-        : connectTcp(address);
+    const address = hostname.replace(/[[\]]/g, '');
+    const servername = isIP(address) === 0 ? address : '';
+    const isTls = protocol === 'https:';
+    const options = { host: address, port: Number(port || (isTls ? 443 : 80)), servername };
+    const socket = isTls ? connectTls(options) : connectTcp(options);
     socket.setTimeout(timeoutMs, () => socket.destroy());
     const fields = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
     socket.write(`${line} HTTP/1.1\r\n${fields}\r\n`);
@@ -169,10 +179,8 @@ export class TestClient {
       // A service that leaves the connection open does not delay the kit.
       socket.setTimeout(IDLE_MS);
     });
-    const reason = await new Promise<string>((resolve) => {
-      socket.on('error', ({ message }) => resolve(message));
-      socket.on('close', () => resolve('the connection was closed'));
-    });
+    const closed = 'the connection was closed';
+    const reason = await once(socket, 'close').then(() => closed, messageOf);
     const sent = shownMessage(line, headers, '', key);
     this.lastExchange = { sent, received: shownText(received || reason, key) };
     const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
@@ -199,7 +207,7 @@ export class TestClient {
       const text = await textOf(response);
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
       this.lastExchange = { sent, received };
-      return { status, headers: response.headers, text };
+      return { path, status, headers: response.headers, text };
     } catch (error) {
       const reason = reasonOf(error, timeoutMs, url);
       this.lastExchange = { sent, received: shownText(reason, this.target.key) };
@@ -242,9 +250,8 @@ export function petsOf({ text }: ServiceResponse): readonly Fields[] {
   return value as readonly Fields[];
 }
 
-/** Returns the ids of the pets in a response, in its order. */
-export function idsOf(response: ServiceResponse): readonly unknown[] {
-  return petsOf(response).map(({ id }) => id);
+export function idsOf(pets: readonly Fields[]): readonly unknown[] {
+  return pets.map(({ id }) => id);
 }
 
 function valueOf(text: string): unknown {

@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
+import { textOf } from '../../src/kit/report.ts';
 import { isWhole } from '../support/extent.ts';
-import { FAULTS } from './faults.ts';
+import { EVIDENCE, FAULTS } from './faults.ts';
 import { OTHER_FORMS, otherDecisions, thirdDecisions } from './other-decisions.ts';
 import { outcomesOf, type Rules } from './plain-service.ts';
 
@@ -39,7 +40,9 @@ test('The plain service passes every check, and those of faults at each level', 
     others.filter((text) => !plainDiffers.has(text)),
     expected,
   );
-  for (const { foundBy } of FAULTS) assert.ok(!plainDiffers.has(`${foundBy} differ`), foundBy);
+  for (const title of Object.keys(FAULTS)) {
+    assert.ok(!plainDiffers.has(`${checkOf(title)} differ`), title);
+  }
 });
 
 for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) {
@@ -61,10 +64,15 @@ for (const [what, rules] of Object.entries(OTHER_FORMS)) {
   });
 }
 
-for (const { what, foundBy, rules } of FAULTS) {
-  test(`The check ${foundBy} finds this fault: ${what}`, async (t) => {
-    const [check] = checksOf('http', [foundBy]);
+for (const [title, rules] of Object.entries(FAULTS)) {
+  test(`The kit finds a fault, and shows it: ${title}`, async (t) => {
+    const [check] = checksOf('http', [checkOf(title)]);
     const [outcome] = await outcomesOf(t, rules, [check!]);
     assert.equal(outcome?.kind, check!.level === 'interface' ? 'fail' : 'differ');
+    assert.match(textOf(outcome), EVIDENCE[title] ?? /^/);
   });
+}
+
+function checkOf(title: string): string {
+  return title.split(' ', 1)[0]!;
 }

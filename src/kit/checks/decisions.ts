@@ -10,10 +10,12 @@ import assert from 'node:assert/strict';
 import { decision, each, NotObserved, onHttp, type Check, type Declare } from '../check.ts';
 import {
   addInTurn,
+  assertEqual,
   assertErrorObject,
   assertPet,
   assertStatus,
   isRefused,
+  listOf,
   pagesFrom,
 } from '../expect.ts';
 import { fieldsOf, idsOf, type ServiceResponse, type TestClient } from '../test-client.ts';
@@ -43,7 +45,7 @@ const refusal =
       if (!isRefused(response.status)) {
         throw new NotObserved('the service does not refuse such a request');
       }
-      assert.equal(fieldsOf(response)['code'], code, 'the code');
+      assertEqual(fieldsOf(response)['code'], code, 'the code');
     };
     return declare({
       [`${title}: ${status}`]: each(cases, hasStatus),
@@ -156,21 +158,26 @@ const SAME: readonly string[] = [
   ...UNKNOWN.map((member) => `{${member},"name":"Rex","categoryId":1}`),
 ];
 
+function assertField(headers: Headers, name: string, pattern: RegExp): void {
+  const value = headers.get(name) ?? '';
+  assert.match(value, pattern, `${name}: expected a match of ${pattern}, received '${value}'`);
+}
+
 const onPets = decision({
   'other-parameters other query parameters: ignored': each(
     ['x=1', 'Limit=0', 'limit[]=0', 'status[]=x', '=', '&&', '%20limit=0'],
     async (own, query) => {
       await own.havePets(3);
-      const expected = idsOf(await own.get('/pets'));
-      assert.deepEqual(idsOf(await own.get(`/pets?${query}`)), expected, 'the ids in the list');
+      const expected = idsOf(await listOf(own));
+      assertEqual(idsOf(await listOf(own, `?${query}`)), expected, 'the ids in the list');
     },
   ),
 
   'order order of the list: ascending id': async (client) => {
     await client.havePets(9);
-    const ids = idsOf(await client.get('/pets?limit=100')) as readonly bigint[];
+    const ids = idsOf(await listOf(client, '?limit=100')) as readonly bigint[];
     const ascending = [...ids].sort((a, b) => (a < b ? -1 : 1));
-    assert.deepEqual(ids, ascending, 'the ids in the list');
+    assertEqual(ids, ascending, 'the ids in the list');
   },
 
   'page-links pagination: Link rel="next" keeps limit and status': async (client) => {
@@ -179,14 +186,14 @@ const onPets = decision({
     for await (const page of pagesFrom(client, '/pets?status=sold&limit=4', 2)) {
       lengths.push(page.length);
     }
-    assert.deepEqual(lengths, [4, 4], 'the lengths of two pages');
+    assertEqual(lengths, [4, 4], 'the lengths of two pages');
   },
 
   'last-page pagination: the last page has no Link': async (client) => {
     let length = 100;
     for await (const pets of pagesFrom(client, '/pets?limit=100', 50)) {
       // A page that is not full is the last one.
-      assert.equal(length, 100, 'the length of a page that has a Link to a next page');
+      assertEqual(length, 100, 'the length of a page that has a Link to a next page');
       length = pets.length;
     }
     if (length === 100) throw new NotObserved('no list has room for all pets');
@@ -194,7 +201,7 @@ const onPets = decision({
 
   'names limits on name: none, and it comes back exactly': each(NAMES, async (own, [, json]) => {
     const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
-    assert.equal(pet['name'], JSON.parse(json), 'the name');
+    assertEqual(pet['name'], JSON.parse(json), 'the name');
   }),
   'int64 int64: exact in and out, and each one is accepted as a categoryId': each(
     EXACT,
@@ -206,11 +213,12 @@ const onPets = decision({
     SAME,
     async (own, body) => {
       const { id, pet } = await own.add(body);
-      assert.deepEqual(pet, { id, name: 'Rex', categoryId: 1n }, 'the Pet');
+      assertEqual(pet, { id, name: 'Rex', categoryId: 1n }, 'the Pet');
     },
   ),
   'status-omitted status omitted at creation: stays absent': async (client) => {
-    assert.deepEqual(Object.keys((await client.add(REX)).pet).sort(), ['categoryId', 'id', 'name']);
+    const members = Object.keys((await client.add(REX)).pet).sort();
+    assertEqual(members, ['categoryId', 'id', 'name'], 'the members of the Pet');
   },
   'new-ids new ids: greater than all before': async (client) => {
     const ids = await addInTurn(client, 5);
@@ -220,52 +228,49 @@ const onPets = decision({
   'digits int64 in a response: only digits, as 1, not 1.0 or 1e0': async (client) => {
     const { response } = await client.add(REX);
     const [other] = /"(id|categoryId)"\s*:\s*-?[0-9]+[.eE][^,}]*/.exec(response.text) ?? [];
-    assert.equal(other, undefined, 'an integer that is not digits');
+    assertEqual(other, undefined, 'an integer that is not digits');
   },
   'error-members an Error has three members': async (client) => {
     const members = Object.keys(fieldsOf(await client.post({}))).sort();
-    assert.deepEqual(members, ['code', 'message', 'status'], 'the members of the Error');
+    assertEqual(members, ['code', 'message', 'status'], 'the members of the Error');
   },
   'removal removal: until then Deprecation, Sunset and successor': async (client) => {
     const { headers } = await client.get(`/pets/${(await client.add(REX)).id}`);
-    assert.match(headers.get('Deprecation') ?? '', /^@[0-9]+$/, 'Deprecation');
-    assert.equal(Date.parse(headers.get('Sunset') ?? ''), Date.UTC(2030, 11, 5), 'Sunset');
-    assert.match(headers.get('Link') ?? '', /rel="?successor-version/, 'Link');
+    assertField(headers, 'Deprecation', /^@[0-9]+$/);
+    assertEqual(Date.parse(headers.get('Sunset') ?? ''), Date.UTC(2030, 11, 5), 'Sunset');
+    assertField(headers, 'Link', /rel="?successor-version/);
   },
   'replay Idempotency-Key: the same request twice adds one pet': async (client) => {
     const [first, second] = await postTwice(client, REX, REX);
     assertStatus(second, 201);
-    assert.deepEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
+    assertEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
   },
 });
 
 // HTTP itself: authentication first, paths, methods, media types and header fields.
 
-const WITHOUT_KEY = ['GET /nothing', 'GET /pets?limit=0', 'DELETE /pets', 'POST /pets'];
+const WITHOUT_KEY = ['GET /nothing', 'GET /pets?limit=0', 'DELETE /pets', 'POST /pets {'];
 const PATHS = ['', '/', '/pet', '/Pets', '/pets/', '//pets', '/pets/1/2', '/pets.json', '/pets%20'];
 const BROKEN = ['/pets/%', '/pets/%zz', '/pets/%C3', '/pets/%C0%80', '/pets?a=%zz', '/pets?%=1'];
-const METHODS = ['PUT', 'PATCH', 'DELETE'];
+const METHODS = ['PUT /pets', 'PATCH /pets', 'DELETE /pets'];
 const TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'application/jsonx'];
 
-const sendLine: Send = (client, line) => {
-  const [method = '', path = ''] = line.split(' ');
-  return client.send(method, path, { Authorization: '' });
-};
-const sendMethod: Send = (client, method) => client.send(method, '/pets');
+const askWithoutKey: Send = (client, line) => client.ask(line, { Authorization: '' });
+const ask: Send = (client, line) => client.ask(line);
 const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type });
 
 const HTTP_REFUSALS: readonly Refusal[] = [
-  ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
+  ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, askWithoutKey],
   ['paths A path that does not match exactly', 404, 'unknown_path', PATHS, get],
   ['broken-encoding Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
-  ['method Another method', 405, 'method_not_allowed', METHODS, sendMethod],
+  ['method Another method', 405, 'method_not_allowed', METHODS, ask],
   ['other-type Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
 ];
 
-const ALLOW: readonly [method: string, path: string, status: number, allow: string][] = [
-  ['PUT', '/pets', 405, 'GET, HEAD, OPTIONS, POST'],
-  ['OPTIONS', '/pets', 204, 'GET, HEAD, OPTIONS, POST'],
-  ['DELETE', '/pets/1', 405, 'GET, HEAD, OPTIONS'],
+const ALLOW: readonly [line: string, status: number, allow: string][] = [
+  ['PUT /pets', 405, 'GET, HEAD, OPTIONS, POST'],
+  ['OPTIONS /pets', 204, 'GET, HEAD, OPTIONS, POST'],
+  ['DELETE /pets/1', 405, 'GET, HEAD, OPTIONS'],
 ];
 
 /** A body whose length its header does not say. */
@@ -285,23 +290,20 @@ const http = onHttp({
     },
   ),
   'challenge 401 carries WWW-Authenticate': async (client) => {
-    const { headers } = await client.send('GET', '/pets', { Authorization: '' });
-    assert.match(headers.get('WWW-Authenticate') ?? '', /^Bearer\b/i, 'WWW-Authenticate');
+    const { headers } = await client.ask('GET /pets', { Authorization: '' });
+    assertField(headers, 'WWW-Authenticate', /^Bearer\b/i);
   },
-  'allow 405 and OPTIONS carry Allow': each(
-    ALLOW,
-    async (own, [method, path, status, expected]) => {
-      const response = await own.send(method, path);
-      assertStatus(response, status);
-      const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
-      assert.equal(allow, expected, 'Allow');
-    },
-  ),
+  'allow 405 and OPTIONS carry Allow': each(ALLOW, async (own, [line, status, expected]) => {
+    const response = await own.ask(line);
+    assertStatus(response, status);
+    const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
+    assertEqual(allow, expected, 'Allow');
+  }),
   'head HEAD wherever GET is': each(['/pets', '/pets?limit=1', '/pets/0'], async (own, path) => {
     const expected = (await own.get(path)).status;
     // HEAD comes last, since the last request is the evidence.
     const { status, text } = await own.head(path);
-    assert.deepEqual([status, text], [expected, ''], 'status and body');
+    assertEqual([status, text], [expected, ''], 'status and body');
   }),
   'chunked A body may be sent in chunks': async (client) => {
     const type = { 'Content-Type': 'application/json' };

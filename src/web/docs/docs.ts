@@ -13,7 +13,6 @@ import type * as api from '../openapi/types.ts';
 import { curlLine } from '../page/curl-line.ts';
 import { htmlDocument } from '../page/html.ts';
 import { pageOperation } from '../page/page.ts';
-import { code, inline, joined, markup, prose, sample, type Markup, type Part } from './markup.ts';
 
 export const DOCS_PATH = '/docs';
 
@@ -98,16 +97,12 @@ ${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
 function operationsOf(tag: string, description: api.OpenApi): readonly Markup[] {
+  const { responses } = description.components;
   return Object.entries(description.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) => {
       if (!operation.tags.includes(tag)) return [];
       const full = `${prefixOf(description)}${path}`;
-      return operationSection(
-        method.toUpperCase(),
-        full,
-        operation,
-        description.components.responses,
-      );
+      return operationSection(method.toUpperCase(), full, operation, responses);
     }),
   );
 }
@@ -279,4 +274,61 @@ function samples(path: string, needsKey: boolean, operation: api.OperationObject
   const call = CLIENT_CALLS[operationId];
   const curl = sample('curl', line, call !== undefined);
   return call === undefined ? curl : [curl, sample('JavaScript', call, true)];
+}
+
+/*
+ * Safe HTML templates: every value in a template is escaped, unless it is markup already.
+ * Descriptions are CommonMark. `prose` and `inline` support what the description of this service
+ * uses: paragraphs and code. The reference handles headings.
+ */
+
+interface Markup {
+  readonly html: string;
+}
+
+type Part = string | number | bigint | Markup | readonly Part[];
+
+/** A template's tag: markup`<b>${text}</b>`. */
+function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  const filled = parts.map((part, index) => `${toHtml(part)}${texts[index + 1]}`);
+  return { html: `${texts[0]}${filled.join('')}` };
+}
+
+function toHtml(part: Part): string {
+  if (typeof part !== 'object') return escape(`${part}`);
+  return 'html' in part ? part.html : part.map(toHtml).join('');
+}
+
+/** For text and for attributes in double quotes. */
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}
+
+function joined(parts: readonly Part[], separator: string): Part {
+  return parts.map((part, index) => (index === 0 ? part : [separator, part]));
+}
+
+/** Converts paragraphs, which are separated by empty lines. */
+function prose(text: string): Markup {
+  return markup`${text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
+}
+
+/** Converts a text in which `…` is code. */
+function inline(text: string): Markup {
+  return markup`${text.split('`').map((piece, index) => (index % 2 === 1 ? code(piece) : piece))}`;
+}
+
+/** Marks a name as code. A line may break after each underscore, since some codes are long. */
+function code(text: string): Markup {
+  return { html: markup`<code>${text}</code>`.html.replaceAll('_', '_<wbr>') };
+}
+
+/**
+ * An example to copy, below the name of its language. With `isChosen` it is one of two, of which
+ * the reader chooses the language.
+ */
+function sample(language: string, text: Part, isChosen: boolean): Markup {
+  const names = `sample ${language.toLowerCase()}-sample${isChosen ? ' or' : ''}`;
+  return markup`<div class="${names}"><p class="row ends"><span class="hint">${language}</span></p>
+<pre>${text}</pre></div>`;
 }

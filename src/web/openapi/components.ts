@@ -184,15 +184,17 @@ export const COMPONENTS: OpenApi['components'] = {
   },
 };
 
+const [, SINCE = '', , SUNSET = '', , LINK = ''] = deprecationHeaders(GET_PET_DEPRECATION);
+
 /** getPet sends this Link with every response, also with its 410. */
 export const SUCCESSOR_LINK: Named<HeaderObject> = {
-  Link: deprecationHeader('Link', 'The path of the replacement of getPet (RFC 8288)'),
+  Link: field('The path of the replacement of getPet (RFC 8288)', LINK),
 };
 
 /** The header fields of every response that getPet itself returns until it is removed. */
 export const DEPRECATION: Named<HeaderObject> = {
-  Deprecation: deprecationHeader('Deprecation', 'Since when getPet is deprecated (RFC 9745)'),
-  Sunset: deprecationHeader('Sunset', 'When getPet is removed (RFC 8594)'),
+  Deprecation: field('Since when getPet is deprecated (RFC 9745)', SINCE),
+  Sunset: field('When getPet is removed (RFC 8594)', SUNSET),
   ...SUCCESSOR_LINK,
 };
 
@@ -205,9 +207,4 @@ export const PUBLIC: Named<HeaderObject> = {
 export function sharedWith(name: string, headers: Named<HeaderObject>): ResponseObject {
   const shared = COMPONENTS.responses[name]!;
   return { ...shared, headers: { ...shared.headers, ...headers } };
-}
-
-function deprecationHeader(name: string, description: string): HeaderObject {
-  const fields = deprecationHeaders(GET_PET_DEPRECATION);
-  return field(description, fields[fields.indexOf(name) + 1] ?? '');
 }

@@ -107,12 +107,12 @@ export function describeService(prefix: string): OpenApi {
     servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
     paths: prefixed(prefix, {
-      [PETS_PATH]: { get: complete(LIST_PETS), post: complete(CREATE_PET) },
-      [PET_PATH]: { get: complete(GET_PET) },
-      '/livez': { get: complete(LIVEZ) },
-      '/readyz': { get: complete(READYZ) },
-      '/metrics': { get: complete(METRICS) },
-      [OPENAPI_PATH]: { get: complete(OPENAPI) },
+      [PETS_PATH]: { get: complete(PETS, LIST_PETS), post: complete(PETS, CREATE_PET) },
+      [PET_PATH]: { get: complete(PETS, GET_PET) },
+      '/livez': { get: complete(OPERATORS, LIVEZ) },
+      '/readyz': { get: complete(OPERATORS, READYZ) },
+      '/metrics': { get: complete(OPERATORS, METRICS) },
+      [OPENAPI_PATH]: { get: complete(OPERATORS, OPENAPI) },
     }),
     components: prefixed(prefix, COMPONENTS),
     'x-error-codes': prefixed(prefix, ERROR_CODES),
@@ -128,13 +128,15 @@ function prefixed<T>(prefix: string, part: T): T {
   return Object.fromEntries(members) as T;
 }
 
+type Own = Omit<OperationObject, 'tags'>;
+
 /** Adds the responses that operations have in common. An operation's own take precedence. */
-function complete(operation: OperationObject): OperationObject {
+function complete(tag: string, operation: Own): OperationObject {
   const common = { 400: refTo('responses/Malformed'), default: refTo('responses/Failure') };
   const withKey = { 401: refTo('responses/Unauthorized'), 503: refTo('responses/Starting') };
   const needsKey = operation.security === undefined;
   const responses = { ...common, ...(needsKey ? withKey : {}), ...operation.responses };
-  return { ...operation, responses };
+  return { ...operation, tags: [tag], responses };
 }
 
 const PETS = 'pets';
@@ -157,9 +159,8 @@ const NO_MEDIA_TYPE = 'unsupported_media_type: Content-';
 
 const { removedOn: REMOVED_ON } = GET_PET_DEPRECATION;
 
-const LIST_PETS: OperationObject = {
+const LIST_PETS: Own = {
   operationId: 'listPets',
-  tags: [PETS],
   summary: 'List animals',
   description:
     'Returns a page of animals in ascending order of id. Each parameter may be given once. ' +
@@ -205,9 +206,8 @@ const LIST_PETS: OperationObject = {
   },
 };
 
-const CREATE_PET: OperationObject = {
+const CREATE_PET: Own = {
   operationId: 'createPet',
-  tags: [PETS],
   summary: 'Add an animal',
   description:
     'Responds when the animal is stored durably. A refused animal is not stored. After 500 with ' +
@@ -273,9 +273,8 @@ const CREATE_PET: OperationObject = {
   },
 };
 
-const GET_PET: OperationObject = {
+const GET_PET: Own = {
   operationId: 'getPet',
-  tags: [PETS],
   summary: 'Get an animal',
   description: `Will be removed on ${REMOVED_ON.slice(0, 10)}. Use listPets and its status filter.`,
   deprecated: true,
@@ -311,9 +310,8 @@ const GET_PET: OperationObject = {
   },
 };
 
-const LIVEZ: OperationObject = {
+const LIVEZ: Own = {
   operationId: 'livez',
-  tags: [OPERATORS],
   summary: 'Show whether the process is alive',
   description:
     'Does not use the store. A supervisor should restart a process that does not respond.',
@@ -323,9 +321,8 @@ const LIVEZ: OperationObject = {
   },
 };
 
-const READYZ: OperationObject = {
+const READYZ: Own = {
   operationId: 'readyz',
-  tags: [OPERATORS],
   summary: 'Show whether the service is ready for requests',
   description:
     'Returns 503, with the reason, while the service starts, stops, or cannot store animals.',
@@ -336,9 +333,8 @@ const READYZ: OperationObject = {
   },
 };
 
-const METRICS: OperationObject = {
+const METRICS: Own = {
   operationId: 'metrics',
-  tags: [OPERATORS],
   summary: 'Show metrics for Prometheus',
   description:
     'Requests, uses of API keys, animals, commits and load. An API key that may only read ' +
@@ -351,9 +347,8 @@ const METRICS: OperationObject = {
   },
 };
 
-const OPENAPI: OperationObject = {
+const OPENAPI: Own = {
   operationId: 'openapi',
-  tags: [OPERATORS],
   summary: 'Show this description',
   description: 'Any web page may read it.',
   security: [],
