@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '../disk/temp-dir.ts';
+import { until } from '../until.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
@@ -54,24 +55,24 @@ export function startProgram(
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-  const exit = async (): Promise<number | string> => {
-    const [code, signal] = await ended;
-    return code ?? signal ?? 'unknown';
-  };
+  let isEnded = false;
+  child.on('close', () => (isEnded = true));
   return {
     child,
     stdout: () => stdout,
     stderr: () => stderr,
-    exit,
+    async exit() {
+      const [code, signal] = await ended;
+      return code ?? signal ?? 'unknown';
+    },
     async ready() {
-      const end = exit();
-      for (;;) {
-        // With its last line, the greeting is complete.
-        const match = /listens on (\S+)[^]*\/v1\/pets\n$/.exec(stdout);
-        if (match !== null) return match[1]!;
-        const event = await Promise.race([once(child.stdout, 'data'), end]);
-        if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${stderr}`);
-      }
+      // With its last line, the greeting is complete.
+      const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
+      await until(
+        () => isEnded || greeting.test(stdout),
+        () => stderr,
+      );
+      return greeting.exec(stdout)?.[1] ?? assert.fail(`It ended: ${stderr}`);
     },
   };
 }
@@ -183,13 +184,8 @@ export function end(service: Process, signal: NodeJS.Signals): Promise<number | 
 }
 
 /** Resolves when the process has logged the text. */
-export async function logged(service: Process, text: string): Promise<void> {
-  const end = service.exit();
-  const signal = AbortSignal.timeout(30_000);
-  while (!service.stderr().includes(text)) {
-    const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
-    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
-  }
+export function logged({ stderr }: Process, text: string): Promise<void> {
+  return until(() => stderr().includes(text), stderr);
 }
 
 /** Checks that a process does not start: it prints the reason in one line, and exits with 1. */
