@@ -20,7 +20,7 @@ import { tempDir } from './support/disk/temp-dir.ts';
 import { rounds, SEED } from './support/extent.ts';
 import type { RawAnswer } from './support/http/answers.ts';
 import { CHUNKED, inChunks, requestOf } from './support/http/requests.ts';
-import { startService } from './support/http/service.ts';
+import { openService } from './support/http/service.ts';
 import { assertErrorAnswer, connectWire } from './support/http/wire.ts';
 import { usedBytes } from './support/process/heap.ts';
 import { randomNewPet, randomPetText } from './support/pets/random-pet.ts';
@@ -135,7 +135,8 @@ test('Whatever clients send, answers are whole and the store has what was answer
     if (level !== 'info') logged.push([level, event, details]);
   };
   const dataFile = join(tempDir(t), 'pets.json');
-  const service = await startService({ dataFile, bodyLimitBytes: BODY_LIMIT_BYTES, log }, LIMITS);
+  const options = { dataFile, bodyLimitBytes: BODY_LIMIT_BYTES, log };
+  const service = await openService(t, options, LIMITS);
   const counts = new Map<number, number>();
   const pets = new Map<number, string>();
   let requests = 0;
@@ -178,17 +179,14 @@ test('Whatever clients send, answers are whole and the store has what was answer
       });
     }
   };
-  try {
-    const usedBefore = usedBytes();
-    const clients = Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
-    await Promise.all([clients, standBy(service.port, clients)]);
-    await until(() => connectionsOf(service.server).size === 0);
-    // 2,000 pets of 1 KB and all answers of this test are within this.
-    const grownBytes = usedBytes() - usedBefore;
-    assert.ok(grownBytes < 64 << 20, `${grownBytes} bytes more are in use`);
-  } finally {
-    await service.close();
-  }
+  const usedBefore = usedBytes();
+  const clients = Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
+  await Promise.all([clients, standBy(service.port, clients)]);
+  await until(() => connectionsOf(service.server).size === 0);
+  // 2,000 pets of 1 KB and all answers of this test are within this.
+  const grownBytes = usedBytes() - usedBefore;
+  assert.ok(grownBytes < 64 << 20, `${grownBytes} bytes more are in use`);
+  await service.close();
 
   const byStatus = Object.fromEntries([...counts].sort(([a], [b]) => a - b));
   t.diagnostic(`TEST_SEED=${SEED}: ${unseen} answers may have been missed`);

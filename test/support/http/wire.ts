@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../../src/http/api-error.ts';
 import { endOfAnswers, parseAnswers, type RawAnswer } from './answers.ts';
@@ -11,18 +11,7 @@ import { lastRequestOf, requestOf } from './requests.ts';
 /** An answer, or what came of it before the connection ended. */
 export type Outcome = RawAnswer | { readonly status: 'cut'; readonly received: string };
 
-export interface Wire {
-  readonly socket: Socket;
-  /** All that came so far, since the last `send`. */
-  text(): string;
-  /** Resolves with the first `count` answers. */
-  answers(count: number): Promise<readonly RawAnswer[]>;
-  /** Resolves with all answers when the service has closed the connection, and closes it, too. */
-  allAnswers(mayBeHead?: boolean): Promise<readonly RawAnswer[]>;
-  /** Sends one request with the key, and resolves with its outcome, however late it comes. */
-  send(method: string, path: string, body?: string, fields?: readonly string[]): Promise<Outcome>;
-  close(): void;
-}
+export type Wire = Awaited<ReturnType<typeof connectWire>>;
 
 /** Connects, until the test ends, and sends. Rejects if the service takes no connection. */
 export async function openWire(
@@ -37,7 +26,7 @@ export async function openWire(
 }
 
 /** Connects, until `close` is called. Rejects if the service takes no connection. */
-export async function connectWire(port: number): Promise<Wire> {
+export async function connectWire(port: number) {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const changes = new EventEmitter();
   let received = '';
@@ -63,24 +52,29 @@ export async function connectWire(port: number): Promise<Wire> {
     parseAnswers(received.slice(0, endOfAnswers(received, count)));
   return {
     socket,
-    text: () => received,
-    async answers(count) {
+    /** All that came so far, since the last `send`. */
+    text: (): string => received,
+    /** Resolves with the first `count` answers. */
+    async answers(count: number): Promise<readonly RawAnswer[]> {
       const areThere = await settled(hasAnswers(count));
       assert.ok(areThere, `Nothing more after ${JSON.stringify(received.slice(0, 300))}`);
       return firstAnswers(count);
     },
-    async allAnswers(mayBeHead) {
+    /** Resolves with all answers when the service has closed the connection, and closes it, too. */
+    async allAnswers(mayBeHead = false): Promise<readonly RawAnswer[]> {
       await settled(isClosed);
       socket.end();
       return parseAnswers(received, mayBeHead);
     },
-    async send(method, path, body, fields) {
+    /** Sends one request with the key. Resolves with its outcome. */
+    async send(method: string, path: string, body = '', fields: readonly string[] = []) {
       received = '';
       if (!isClosed()) socket.write(requestOf(`${method} ${path}`, fields, body));
       const isWhole = await settled(hasAnswers(1));
-      return isWhole ? firstAnswers(1)[0]! : { status: 'cut', received };
+      const outcome: Outcome = isWhole ? firstAnswers(1)[0]! : { status: 'cut', received };
+      return outcome;
     },
-    close: () => void socket.destroy(),
+    close: (): void => void socket.destroy(),
   };
 }
 

@@ -1,7 +1,7 @@
 /** The real process, dist/server.js, for tests. */
 
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,16 +19,7 @@ export const SERVER_JS: string = fileURLToPath(
   new URL('../../../../dist/server.js', import.meta.url),
 );
 
-export interface Process {
-  readonly child: ChildProcess;
-  /** What the process has written so far. */
-  stdout(): string;
-  stderr(): string;
-  /** Resolves with the address that it printed. Rejects if the process ends first. */
-  ready(): Promise<string>;
-  /** Resolves with the exit code, or with the name of the signal that ended the process. */
-  exit(): Promise<number | string>;
-}
+export type Process = ReturnType<typeof startProgram>;
 
 export interface ProgramOptions {
   readonly cwd?: string;
@@ -44,7 +35,7 @@ export function startProgram(
   command: string,
   args: readonly string[],
   { env = {}, socket, ...options }: ProgramOptions,
-): Process {
+) {
   const child = spawn(command, args, {
     ...options,
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -59,13 +50,16 @@ export function startProgram(
   child.on('close', () => (isEnded = true));
   return {
     child,
-    stdout: () => stdout,
-    stderr: () => stderr,
-    async exit() {
+    /** What the process has written so far. */
+    stdout: (): string => stdout,
+    stderr: (): string => stderr,
+    /** Resolves with the exit code, or with the name of the signal that ended the process. */
+    async exit(): Promise<number | string> {
       const [code, signal] = await ended;
       return code ?? signal ?? 'unknown';
     },
-    async ready() {
+    /** Resolves with the address that it printed. Rejects if the process ends first. */
+    async ready(): Promise<string> {
       // With its last line, the greeting is complete.
       const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
       await until(
