@@ -3,7 +3,16 @@
  *
  * Machines are noisy, so nothing here is a test, and only ratios of neighbouring bursts count
  * (bench/paired.mjs). What was measured, and what it means, is in bench/README.md, whose tables are
- * what this prints. The options are in USAGE, below.
+ * what this prints.
+ *
+ *     node scripts/bench.mjs [options]
+ *
+ *     --part PARTS         some of the parts, such as way,reads
+ *     --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
+ *     --seconds N          0.5 by default: how long a burst is
+ *     --against DIST       another build of the service, such as the dist/ of an earlier commit
+ *     --node PATH          the Node that all servers run on; more than once for rows of each
+ *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 
 import { execFileSync } from 'node:child_process';
@@ -11,24 +20,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build, fail, isBuilt, root } from './build.mjs';
+import { build, isBuilt, root } from './build.mjs';
 import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
 
 /** Each is a file of bench/. */
 const PARTS = ['way', 'reads', 'creates', 'growth', 'start', 'floods', 'cluster'];
-
-const USAGE = `Measures the service against floors of bare Node, and prints Markdown tables of ratios.
-
-Usage: node scripts/bench.mjs [options]
-
-  --part PARTS         some of ${PARTS.join(',')}
-  --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
-  --seconds N          0.5 by default: how long a burst is
-  --against DIST       another build of the service, such as the dist/ of an earlier commit
-  --node PATH          the Node that all servers run on; more than once for rows of each
-  --contenders FOLDER  where fastify is installed: it joins the reads
-`;
 
 const { values } = parseArgs({
   options: {
@@ -38,16 +35,8 @@ const { values } = parseArgs({
     against: { type: 'string' },
     node: { type: 'string', multiple: true, default: [process.execPath] },
     contenders: { type: 'string' },
-    help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  console.log(USAGE);
-  process.exit();
-}
-const parts = values.part.split(',');
-for (const name of parts) if (!PARTS.includes(name)) fail(`There is no part ${name}`);
-
 if (!isBuilt()) build('tsconfig.json', 'dist');
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
@@ -63,7 +52,7 @@ const date = new Date().toISOString().slice(0, 10);
 const versions = nodes.map(([, version]) => version).join(' and ');
 console.log(`${date}, Node ${versions}: ${rounds} rounds, bursts of ${seconds} s`);
 try {
-  for (const part of parts) {
+  for (const part of values.part.split(',')) {
     const { measure } = await import(`./bench/${part}.mjs`);
     const rows = [];
     for (const [node, version] of nodes) {

@@ -16,7 +16,7 @@ import { runScript } from './processes.mjs';
 import { SERVERS } from './servers.mjs';
 import { figure, median } from './table.mjs';
 
-const SCENARIOS = [
+export const SCENARIOS = [
   { what: 'list of 20', path: '/v1/pets', naive: '≥ 1.00' },
   { what: 'one pet', path: '/v1/pets/501', naive: '≥ 1.00' },
   { what: '100 of a status', path: '/v1/pets?limit=100&status=available', naive: '≥ 1.05' },
