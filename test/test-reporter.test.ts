@@ -9,8 +9,8 @@ import { runNode } from './support/process/process.ts';
 import { ROOT } from './support/project.ts';
 
 const TESTS = `import { test } from 'node:test';
-test('A lock', () => undefined);
-test('A flood', () => { throw new Error('It drowned', { cause: 'No bank' }); });
+test('A lock', (t) => t.diagnostic('SEED=7'));
+test('A flood', (t) => { t.diagnostic('SEED=8'); throw new Error('It drowned', { cause: 'No bank' }); });
 test('Another user', { skip: 'needs root' }, () => undefined);`;
 
 test('npm test shows each file, what was skipped, each failure in full, and the sums', async (t) => {
@@ -21,5 +21,6 @@ test('npm test shows each file, what was skipped, each failure in full, and the 
   assert.equal(code, 1);
   assert.match(stdout, /^\S*wire\.test\.mjs\n✖ A flood [^]*\n﹣ Another user \S+ # needs root\n/);
   assert.match(stdout, /\nℹ tests 3\n[^]*failing tests:[^]*It drowned\n +at [^]*'No bank'/);
-  assert.doesNotMatch(stdout, /A lock/);
+  assert.match(stdout, /SEED=8/);
+  assert.doesNotMatch(stdout, /A lock|SEED=7/);
 });

@@ -29,7 +29,7 @@ export const needsEtcd = { skip: withoutEtcd, timeout: 90_000 } as const;
 if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
-export type EtcdMember = ReturnType<typeof startMember>;
+type EtcdMember = ReturnType<typeof startMember>;
 
 /**
  * Starts the members, with more arguments for each; the cluster ends with the context at the
@@ -69,14 +69,6 @@ export async function startCluster(
   await ready();
   return {
     ...{ members, endpoints, ready, kill },
-    /** Resolves with the leader; during an election, with any member. */
-    async leader(): Promise<EtcdMember> {
-      for (const member of members) {
-        const status = await gateway(member.endpoint, '/v3/maintenance/status', {}).catch(String);
-        if (/"member_id":"(\d+)".*"leader":"\1"/.test(status)) return member;
-      }
-      return members[0]!;
-    },
     /** POSTs to the gateway of the first member. */
     call: (path: string, body: object) => gateway(endpoints[0] ?? '', path, body),
   };
