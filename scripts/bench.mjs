@@ -11,11 +11,9 @@
  *     --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
  *     --seconds N          0.5 by default: how long a burst is
  *     --against DIST       another build of the service, such as the dist/ of an earlier commit
- *     --node PATH          the Node that all servers run on; more than once for rows of each
  *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -33,33 +31,25 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '0.5' },
     against: { type: 'string' },
-    node: { type: 'string', multiple: true, default: [process.execPath] },
     contenders: { type: 'string' },
   },
 });
 if (!isBuilt()) build('tsconfig.json', 'dist');
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-const load = startScript(process.execPath, 'load.mjs');
+const load = startScript('load.mjs');
 const bench = {
   ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
   dist: join(root, 'dist'),
   against: values.against && resolve(values.against),
   contenders: values.contenders,
 };
-const nodes = values.node.map((path) => [path, `${execFileSync(path, ['-v'])}`.trim().slice(1)]);
 const date = new Date().toISOString().slice(0, 10);
-const versions = nodes.map(([, version]) => version).join(' and ');
-console.log(`${date}, Node ${versions}: ${rounds} rounds, bursts of ${seconds} s`);
+console.log(`${date}, Node ${process.versions.node}: ${rounds} rounds, bursts of ${seconds} s`);
 try {
   for (const part of values.part.split(',')) {
     const { measure } = await import(`./bench/${part}.mjs`);
-    const rows = [];
-    for (const [node, version] of nodes) {
-      const major = Number.parseInt(version, 10);
-      const measured = await measure({ ...bench, node, major });
-      rows.push(...measured.map((row) => (nodes.length > 1 ? { Node: version, ...row } : row)));
-    }
+    const rows = await measure(bench);
     progress('');
     if (rows.length > 0) printTable(rows);
   }

@@ -36,10 +36,10 @@ export async function measure(bench) {
     bench.progress(`way: round ${round + 1}`);
     const services = builds.map((dist) => ({ dist, path: freshData(bench.folder, PETS) }));
     const job = { services, slices: { warmUps, turns } };
-    runs.push(await runScript(bench.node, 'way.mjs', job));
+    runs.push(await runScript('way.mjs', job));
   }
   return SCENARIOS.map(({ what, naive }, i) => {
-    const fastest = bench.major < 24 ? '≥ 0.88' : '≥ 0.78';
+    const fastest = parseInt(process.versions.node) < 24 ? '≥ 0.88' : '≥ 0.78';
     const goals = { naive, fastest, 'other build': '≥ 0.97' };
     const micros = median(runs.map((run) => run[i].naive.micros));
     const row = { What: what, ours: `${micros.toFixed(1)} µs` };
