@@ -5,8 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
 import { pathsIn, readText, ROOT } from './support/project.ts';
@@ -105,16 +105,6 @@ test('Only the process and the suite of the kit use the process, except node-dis
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
   const onDisk = ['stores/file/lock.ts', 'stores/file/node-disk.ts'];
   assert.deepEqual(files.sort(), ['kit/suite.ts', 'server.ts', ...onDisk].sort());
-});
-
-test('The top level has the agreed entries, and nothing else that is not hidden or ignored', () => {
-  const ignored = readText('.gitignore').split('\n');
-  const isIgnored = (name: string): boolean =>
-    ignored.includes(`${name}/`) || ignored.includes(`*${extname(name)}`);
-  const entries = readdirSync(ROOT).filter((name) => !name.startsWith('.') && !isIgnored(name));
-  const folders = ['scripts', 'src', 'test'];
-  const files = ['README.md', 'package-lock.json', 'package.json', 'tsconfig.json'];
-  assert.deepEqual(entries.sort(), [...files, ...folders].sort());
 });
 
 test('The version is that of package.json, and the only packages are two for development', () => {
