@@ -7,17 +7,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { tempDir } from '../disk/temp-dir.ts';
+import { ROOT } from '../project.ts';
 import { until } from '../until.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
 
-/** Found from `.build/test/support/process`. */
-export const SERVER_JS: string = fileURLToPath(
-  new URL('../../../../dist/server.js', import.meta.url),
-);
+export const SERVER_JS: string = join(ROOT, 'dist', 'server.js');
 
 export type Process = ReturnType<typeof startProgram>;
 
@@ -92,8 +89,7 @@ export function runScript(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<Result> {
-  const script = fileURLToPath(new URL(`../../../../scripts/${name}`, import.meta.url));
-  return runNode([script, ...args], { env });
+  return runNode([join(ROOT, 'scripts', name), ...args], { env });
 }
 
 export interface ServiceOptions extends ProgramOptions {
