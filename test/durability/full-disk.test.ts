@@ -129,7 +129,8 @@ test('A folder that may not be written to is refused in one line, with exit code
 });
 
 async function create(scene: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
-  const outcome = await scene.create(maxPaddingBytes);
+  scene.ledger.maxPaddingBytes = maxPaddingBytes;
+  const outcome = await scene.create();
   assert.ok(outcome.status !== 'cut');
   return outcome;
 }

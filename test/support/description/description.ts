@@ -54,7 +54,7 @@ const OPERATIONS = describedOperations(DESCRIPTION);
  * as `getPet 404`, if it has a description.
  */
 export function assertDescribed(method: string, target: string, answer: RawAnswer): string {
-  const path = pathOf(target);
+  const [path = ''] = target.split('?');
   const here = OPERATIONS.filter((one) => matches(one.path, path));
   const asked = method === 'HEAD' ? 'GET' : method;
   const operation = (here.find((one) => one.method === asked) ?? here[0])?.operation;
@@ -64,15 +64,6 @@ export function assertDescribed(method: string, target: string, answer: RawAnswe
   const status = responses.has(`${answer.status}`) ? `${answer.status}` : 'default';
   assertLike(answer, responses.get(status)!, where);
   return `${operation.operationId} ${status}`;
-}
-
-function pathOf(target: string): string {
-  const [path = ''] = target.replace(/^[a-z]+:\/\/[^/?]*/i, '').split('?');
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 function matches(described: string, path: string): boolean {

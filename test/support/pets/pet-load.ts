@@ -16,9 +16,8 @@ export async function createPet(
   connection: Wire,
   ledger: PetLedger,
   random: Random,
-  maxPaddingBytes?: number,
 ): Promise<Outcome> {
-  const body = ledger.newPet(random, maxPaddingBytes);
+  const body = ledger.newPet(random);
   const outcome = await connection.send('POST', '/v1/pets', body);
   if (outcome.status === 201) ledger.addAnswer(outcome, body);
   return outcome;

@@ -147,7 +147,7 @@ export const PET = '{"name":"Rex","categoryId":7}';
 const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
 
 /** What each `fdatasync` of a process does. */
-export type SyncFault = 'none' | 'EIO' | 'hang';
+type SyncFault = 'none' | 'EIO' | 'hang';
 
 /** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
 export function startFaulty(
