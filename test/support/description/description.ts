@@ -22,13 +22,8 @@ import { parseAnswers, type RawAnswer } from '../http/answers.ts';
 export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService(''));
 export const DESCRIPTION = JSON.parse(DESCRIPTION_TEXT) as OpenApi;
 
-export interface Described {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: OperationObject;
-}
-
-export function describedOperations({ paths }: OpenApi): readonly Described[] {
+/** The operations, each with its method in capitals and its path. */
+export function describedOperations({ paths }: OpenApi) {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Named<OperationObject>).map(([method, operation]) => {
       return { method: method.toUpperCase(), path, operation };

@@ -68,27 +68,16 @@ export function startProgram(
   };
 }
 
-export interface Result {
-  readonly code: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs Node to its end, as `startProgram` starts a program. */
-export async function runNode(
-  args: readonly string[],
-  options: ProgramOptions = {},
-): Promise<Result> {
+export async function runNode(args: readonly string[], options: ProgramOptions = {}) {
   const run = startProgram(process.execPath, args, options);
   return { code: await run.exit(), stdout: run.stdout(), stderr: run.stderr() };
 }
 
+export type Result = Awaited<ReturnType<typeof runNode>>;
+
 /** Runs a script of the folder `scripts` to its end. */
-export function runScript(
-  name: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Promise<Result> {
+export function runScript(name: string, args: readonly string[], env = {}): Promise<Result> {
   return runNode([join(ROOT, 'scripts', name), ...args], { env });
 }
 
