@@ -3,32 +3,27 @@
  *
  * Machines are noisy, so nothing here is a test, and only ratios of neighbouring bursts count
  * (bench/paired.mjs). What was measured, and what it means, is in bench/README.md, whose tables are
- * what this prints. The options are in USAGE, below.
+ * what this prints.
+ *
+ *     node scripts/bench.mjs [options]
+ *
+ *     --part PARTS         some of the parts, such as way,reads
+ *     --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
+ *     --seconds N          0.5 by default: how long a burst is
+ *     --against DIST       another build of the service, such as the dist/ of an earlier commit
+ *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build, fail, isBuilt, root } from './build.mjs';
+import { build, isBuilt, root } from './build.mjs';
 import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
 
 /** Each is a file of bench/. */
 const PARTS = ['way', 'reads', 'creates', 'growth', 'start', 'floods', 'cluster'];
-
-const USAGE = `Measures the service against floors of bare Node, and prints Markdown tables of ratios.
-
-Usage: node scripts/bench.mjs [options]
-
-  --part PARTS         some of ${PARTS.join(',')}
-  --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
-  --seconds N          0.5 by default: how long a burst is
-  --against DIST       another build of the service, such as the dist/ of an earlier commit
-  --node PATH          the Node that all servers run on; more than once for rows of each
-  --contenders FOLDER  where fastify is installed: it joins the reads
-`;
 
 const { values } = parseArgs({
   options: {
@@ -36,41 +31,25 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '0.5' },
     against: { type: 'string' },
-    node: { type: 'string', multiple: true, default: [process.execPath] },
     contenders: { type: 'string' },
-    help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  console.log(USAGE);
-  process.exit();
-}
-const parts = values.part.split(',');
-for (const name of parts) if (!PARTS.includes(name)) fail(`There is no part ${name}`);
-
 if (!isBuilt()) build('tsconfig.json', 'dist');
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-const load = startScript(process.execPath, 'load.mjs');
+const load = startScript('load.mjs');
 const bench = {
   ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
   dist: join(root, 'dist'),
   against: values.against && resolve(values.against),
   contenders: values.contenders,
 };
-const nodes = values.node.map((path) => [path, `${execFileSync(path, ['-v'])}`.trim().slice(1)]);
 const date = new Date().toISOString().slice(0, 10);
-const versions = nodes.map(([, version]) => version).join(' and ');
-console.log(`${date}, Node ${versions}: ${rounds} rounds, bursts of ${seconds} s`);
+console.log(`${date}, Node ${process.versions.node}: ${rounds} rounds, bursts of ${seconds} s`);
 try {
-  for (const part of parts) {
+  for (const part of values.part.split(',')) {
     const { measure } = await import(`./bench/${part}.mjs`);
-    const rows = [];
-    for (const [node, version] of nodes) {
-      const major = Number.parseInt(version, 10);
-      const measured = await measure({ ...bench, node, major });
-      rows.push(...measured.map((row) => (nodes.length > 1 ? { Node: version, ...row } : row)));
-    }
+    const rows = await measure(bench);
     progress('');
     if (rows.length > 0) printTable(rows);
   }

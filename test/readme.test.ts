@@ -2,16 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { OPTION_NAMES } from '../src/app/app-options.ts';
@@ -80,10 +71,13 @@ function rowsOf(page: string, title: string): readonly (readonly string[])[] {
   );
 }
 
-test('Each link of a page leads to a file, and to a heading if it names one', () => {
+/** In Markdown and in HTML, without links to other sites. */
+const LINKS = /(?:\]\(|src(?:set)?=")([^):#"]*)(?:#([^)]*))?[)"]/g;
+
+test('Each link and picture of a page leads to a file, and to a heading if it names one', () => {
   let count = 0;
   for (const [path, page] of pages) {
-    for (const [, target = '', id] of page.matchAll(/\]\(([^):#]*)(?:#([^)]*))?\)/g)) {
+    for (const [, target = '', id] of page.matchAll(LINKS)) {
       const linked = target === '' ? path : join(dirname(path), target).replaceAll('\\', '/');
       const isThere = id === undefined || headingsOf(linked).includes(id);
       assert.ok(existsSync(join(ROOT, linked)), `${path} links ${target}`);
@@ -104,19 +98,6 @@ function headingsOf(path: string): readonly string[] {
       .replaceAll(' ', '-'),
   );
 }
-
-test('Each picture is small, and the README shows it', () => {
-  const folder = join(ROOT, 'scripts', 'pictures');
-  const pictures = readdirSync(folder).filter((name) => !name.endsWith('.mjs'));
-  assert.deepEqual(pictures.sort(), ['create.svg', 'page-dark.webp', 'page-light.webp']);
-  const shown = readme.matchAll(/(?:src|srcset)="(scripts\/[^"]+)"|!\[[^\]]+\]\(([^)]+)\)/g);
-  const paths = Array.from(shown, ([, inHtml, inMarkdown]) => inHtml ?? inMarkdown);
-  assert.deepEqual(
-    paths.sort(),
-    pictures.map((name) => `scripts/pictures/${name}`),
-  );
-  for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 90_000, name);
-});
 
 test('The reading order reaches every file of src', () => {
   const page = pages.get('src/READING.md') ?? '';

@@ -25,8 +25,7 @@ const { endpoints, members, call } = await startCluster(
   { size: 1, args: ['--quota-backend-bytes', String(8 << 30)] },
 );
 const dist = join(root, '.build', 'src');
-const serve = (prefix) =>
-  startServer({ node: process.execPath }, 'service', { dist, etcd: { endpoints, prefix } });
+const serve = (prefix) => startServer({}, 'service', { dist, etcd: { endpoints, prefix } });
 
 /** Creates and reads at the other service until `work` ends. Resolves with what both took. */
 async function beside(work) {

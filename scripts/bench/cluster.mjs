@@ -40,7 +40,7 @@ async function measureOn(bench, endpoints) {
   const floors = floorsOf(endpoints[0]);
   let logs = 0;
   const service = (dist, job) => () => {
-    const etcd = { endpoints, prefix: `bench-${bench.major}-${(logs += 1)}/` };
+    const etcd = { endpoints, prefix: `bench-${(logs += 1)}/` };
     return contender(bench, 'service', { dist, etcd }, job)();
   };
   const rows = [];

@@ -59,7 +59,7 @@ async function repeat(bench, { kind, ...options }, name, connections) {
     const server = await startServer(bench, kind, options);
     const { port } = server;
     const stopOthers = await startOthers(port, name in CHURNS ? IDLE : 0);
-    const flooders = startScript(process.execPath, 'flood.mjs', { port, name, connections });
+    const flooders = startScript('flood.mjs', { port, name, connections });
     await flooders.nextLine();
     await sleep(1000 * BURSTS * bench.seconds);
     const others = await stopOthers();

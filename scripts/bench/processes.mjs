@@ -15,10 +15,10 @@ import { fileURLToPath } from 'node:url';
 import { freshData } from './data.mjs';
 
 /** Starts a script that prints lines of JSON. */
-export function startScript(node, script, options, flags = []) {
+export function startScript(script, options, flags = []) {
   const args = [...flags, fileURLToPath(new URL(script, import.meta.url))];
   if (options !== undefined) args.push(JSON.stringify(options));
-  const child = spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const end = once(child, 'exit');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const nextLine = async () => {
@@ -44,8 +44,8 @@ export function startScript(node, script, options, flags = []) {
 }
 
 /** Resolves with the first line of a script, and stops it. */
-export async function runScript(node, script, options) {
-  const { nextLine, stop } = startScript(node, script, options);
+export async function runScript(script, options) {
+  const { nextLine, stop } = startScript(script, options);
   const result = await nextLine();
   await stop();
   return result;
@@ -58,7 +58,7 @@ export async function runScript(node, script, options) {
 export async function startServer(bench, kind, { pets, heapMb, ...options }) {
   const own = pets === undefined ? {} : { path: freshData(bench.folder, pets) };
   const flags = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
-  const script = startScript(bench.node, 'servers.mjs', { kind, ...own, ...options }, flags);
+  const script = startScript('servers.mjs', { kind, ...own, ...options }, flags);
   return {
     ...script,
     ...(await script.nextLine()),

@@ -8,16 +8,15 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { compare, contender, get, service } from './paired.mjs';
 import { startServer } from './processes.mjs';
+import { SCENARIOS } from './way.mjs';
 
 const PETS = 1000;
-const READS = [
-  { what: 'list of 20', path: '/v1/pets', fastifyGoal: '≥ 2.0' },
-  { what: 'one pet', path: '/v1/pets/501', fastifyGoal: '≥ 1.4' },
-  { what: '100 of a status', path: '/v1/pets?limit=100&status=available', fastifyGoal: '≥ 2.6' },
-];
+/** By the paths of way.mjs. */
+const FASTIFY_GOALS = ['≥ 2.0', '≥ 1.4', '≥ 2.6'];
+
 export async function measure(bench) {
   const rows = [];
-  for (const { what, path, fastifyGoal } of READS) {
+  for (const [i, { what, path }] of SCENARIOS.entries()) {
     const answer = await answerOf(bench, path);
     const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
     const job = get(path, 64, body.length);
@@ -27,7 +26,7 @@ export async function measure(bench) {
       const options = { folder: bench.contenders, pets: PETS };
       // Fastify writes the same JSON without line feeds.
       const compact = { ...job, bodyBytes: JSON.stringify(JSON.parse(body)).length };
-      opponents.Fastify = [contender(bench, 'fastify', options, compact), fastifyGoal];
+      opponents.Fastify = [contender(bench, 'fastify', options, compact), FASTIFY_GOALS[i]];
     }
     if (bench.against !== undefined) {
       opponents['other build'] = [service(bench, PETS, job, bench.against), '≥ 0.97'];

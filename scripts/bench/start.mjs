@@ -26,7 +26,7 @@ export async function measure(options) {
   const { folder, dist, against } = bench;
   const source = join(folder, 'journaled.json');
   bench.progress('start: making a journal');
-  await runScript(bench.node, 'start.mjs', { path: source, dist });
+  await runScript('start.mjs', { path: source, dist });
 
   const snapshot = () => start(bench, 'service', { dist, pets: PETS });
   const journal = async () => {

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createClient, type PetStoreClient } from '../../src/client/client.ts';
+import { createClient } from '../../src/client/client.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { assertCompiles, linkPackage, ROOT } from '../support/process/carry.ts';
@@ -68,23 +68,15 @@ test('The examples in src/client/README.md print what their comments say', async
   assert.deepEqual([run.code, run.stdout.trimEnd().split('\n')], [0, expected], run.stderr);
 });
 
-function clientOf(baseUrl: string): PetStoreClient {
-  return createClient({ baseUrl, apiKey: KEY, retries: 0 });
-}
-
 test('If no connection can be opened, the error says why, and that no pet was added', async (t) => {
   const closed = await openService(t);
   await closed.close();
   const { host } = new URL(closed.origin);
-  const message = `at ${closed.origin} cannot reach the service: connect ECONNREFUSED ${host}`;
-  const alone = clientOf(`${closed.origin}/v1`);
-  await assert.rejects(alone.createPet({ name: 'Rex', categoryId: 7 }), {
+  const cause = `cannot reach the service: connect ECONNREFUSED ${host}`;
+  const client = createClient({ baseUrl: `${closed.origin}/v1`, apiKey: KEY, retries: 0 });
+  await assert.rejects(client.createPet({ name: 'Rex', categoryId: 7 }), {
     code: 'network_failure',
-    message: `createPet ${message}; no pet was added`,
+    message: `createPet at ${closed.origin} ${cause}; no pet was added`,
     status: undefined,
-  });
-  await assert.rejects(alone.listPets(), (error: Error) => {
-    assert.equal(error.message, `listPets ${message}`);
-    return error.cause instanceof Error;
   });
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, mock } from 'node:test';
-import { createClient, type ClientOptions, type PetStoreClient } from '../../src/client/client.ts';
+import { createClient, type ClientOptions } from '../../src/client/client.ts';
 
 export const BASE_URL = 'http://pets.example/v1';
 export const API_KEY = 'secret-Key-1';
@@ -18,17 +18,8 @@ export interface SentRequest {
 /** Returns the response to one request, or rejects as fetch does. */
 export type Step = (request: SentRequest) => Response | Promise<Response>;
 
-export interface ScriptedClient {
-  readonly client: PetStoreClient;
-  readonly sent: readonly SentRequest[];
-  readonly clock: TestClock;
-}
-
 /** Returns a client whose requests take these steps in order. One more request fails. */
-export function scriptedClient(
-  steps: readonly Step[],
-  options: Partial<ClientOptions> = {},
-): ScriptedClient {
+export function scriptedClient(steps: readonly Step[], options: Partial<ClientOptions> = {}) {
   const sent: SentRequest[] = [];
   const clock = mockClock();
   async function scripted(this: unknown, ...[url, init = {}]: Parameters<typeof fetch>) {
@@ -65,17 +56,6 @@ export const hangs: Step = ({ init }) =>
 
 export const PET_TEXT = '{"id":1,"name":"Rex","categoryId":7}';
 
-export interface TestClock {
-  /** The milliseconds of each wait before a retry. */
-  readonly waits: readonly number[];
-  /** The running timers: a wait that does not pass, or a time limit. */
-  running(): readonly number[];
-  /** Lets the time limit pass. */
-  fireTimeLimit(): void;
-  /** If false, a wait does not pass. */
-  passes: boolean;
-}
-
 const UPTIME_MS = 1e9;
 
 /** Timers of up to 60 s are waits, which pass immediately. Longer timers are time limits. */
@@ -84,15 +64,18 @@ const LONGEST_WAIT_MS = 60_000;
 export const TIMEOUT_MS: number = LONGEST_WAIT_MS + 10_000;
 
 /** Replaces the clock until the test ends, or the next client is made. */
-function mockClock(): TestClock {
+function mockClock() {
   let now = UPTIME_MS;
-  const waits: number[] = [];
   const running = new Map<() => void, number>();
-  const clock: TestClock = {
-    waits,
+  const clock = {
+    /** The milliseconds of each wait before a retry. */
+    waits: [] as number[],
+    /** If false, a wait does not pass. */
     passes: true,
-    running: () => [...running.values()],
-    fireTimeLimit() {
+    /** The running timers: a wait that does not pass, or a time limit. */
+    running: (): readonly number[] => [...running.values()],
+    /** Lets the time limit pass. */
+    fireTimeLimit(): void {
       for (const [callback, ms] of running) if (ms > LONGEST_WAIT_MS) callback();
     },
   };
@@ -107,7 +90,7 @@ function mockClock(): TestClock {
   mock.method(globalThis, 'clearTimeout', (timer: () => void) => running.delete(timer));
   mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number) => {
     const isWait = ms <= LONGEST_WAIT_MS;
-    if (isWait) waits.push(ms);
+    if (isWait) clock.waits.push(ms);
     if (isWait && clock.passes) {
       now += ms;
       queueMicrotask(callback);

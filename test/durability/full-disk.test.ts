@@ -1,10 +1,12 @@
 /** The real process on a disk that is full, or that must not be written to. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   rmSync,
   statfsSync,
@@ -16,7 +18,6 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 import type { RawAnswer } from '../support/http/answers.ts';
 import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
@@ -113,7 +114,7 @@ test('A read-only file system is refused in one line, with exit code 1', async (
   if (folder === undefined) return;
   const text = '[{"id":1,"name":"Rex","categoryId":7}]';
   writeFileSync(join(folder, 'pets.json'), text);
-  makeReadOnly(folder);
+  mount('-o', 'remount,ro', folder);
   await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*read-only.*\n$/);
   const below = startOn(t, join(folder, 'sub', 'pets.json'));
   await assertRefused(below, /^petstore: The folder of .* cannot be made: .*\n$/);
@@ -128,8 +129,36 @@ test('A folder that may not be written to is refused in one line, with exit code
   await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*permission denied.*\n$/);
 });
 
+/**
+ * Mounts a small file system for the test, to fill it or to make it read-only; only root on Linux
+ * can. Undefined, and the test is skipped, where that cannot be.
+ */
+function mountTmpfs(t: TestContext, sizeBytes: number): string | undefined {
+  if (process.getuid?.() !== 0) {
+    t.skip('needs root to mount a tmpfs');
+    return undefined;
+  }
+  let mounted: string | undefined;
+  // Before the hook that removes the folder. Lazily, since processes of the test may still end.
+  t.after(() => mounted && execFileSync('umount', ['--lazy', mounted]));
+  const path = join(tempDir(t), 'tmpfs');
+  mkdirSync(path);
+  try {
+    mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
+    mounted = path;
+  } catch (error) {
+    t.skip(`cannot mount a tmpfs: ${(error as Error).message.trim()}`);
+  }
+  return mounted;
+}
+
+function mount(...args: readonly string[]): void {
+  execFileSync('mount', args, { stdio: 'pipe' });
+}
+
 async function create(scene: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
-  const outcome = await scene.create(maxPaddingBytes);
+  scene.ledger.maxPaddingBytes = maxPaddingBytes;
+  const outcome = await scene.create();
   assert.ok(outcome.status !== 'cut');
   return outcome;
 }

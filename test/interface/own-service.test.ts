@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { openService } from '../support/http/service.ts';
-import { CHUNKED, REX, REX_1 } from '../support/http/requests.ts';
+import { CHUNKED, inChunks, REX, REX_1 } from '../support/http/requests.ts';
 import { ask, assertErrorAnswer } from '../support/http/wire.ts';
 
 const listed = await openService({ after });
@@ -96,13 +96,9 @@ test('Several keys can be in force, as text or as a digest, and others from the 
 
 test('The limit is configurable, and exact', async (t) => {
   const service = await openService(t, { bodyLimitBytes: REX.length });
-  const inChunks = (body: string): string =>
-    [body.slice(0, 8), body.slice(8), '']
-      .map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`)
-      .join('');
   for (const [fields, write] of [
     [[], String],
-    [[CHUNKED], inChunks],
+    [[CHUNKED], (body: string) => inChunks(body)],
   ] as const) {
     assert.equal((await ask(service, 'POST /v1/pets', fields, write(REX))).status, 201);
     const answer = await ask(service, 'POST /v1/pets', fields, write(`${REX} `));

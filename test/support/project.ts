@@ -4,8 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The project's folder, found from `.build/test/support`. */
-export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url));
+/** The project's folder. Compiled tests are in `.build/test`. */
+export const ROOT: string = fileURLToPath(
+  new URL('../../', import.meta.url.replace('/.build/', '/')),
+);
 
 /** Returns the text of a file, whose path is from the root. */
 export function readText(path: string): string {

@@ -5,11 +5,11 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 /** Resolves when that holds, if it does within a minute: no test waits so long otherwise. */
 export async function until(
-  holds: () => boolean,
+  holds: () => boolean | Promise<boolean>,
   shown: () => string = () => String(holds),
 ): Promise<void> {
   const endsAt = performance.now() + 60_000;
-  for (let turn = 0; !holds(); turn += 1) {
+  for (let turn = 0; !(await holds()); turn += 1) {
     assert.ok(performance.now() < endsAt, `After a minute it does not hold: ${shown()}`);
     // Some states last for a few turns only.
     await (turn < 10_000 ? nextTurn() : sleep(1));

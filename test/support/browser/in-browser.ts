@@ -12,6 +12,7 @@ import { after, before, test, type TestContext } from 'node:test';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { freePort, openService, type Service } from '../http/service.ts';
 import { needs } from '../process/program.ts';
+import { until } from '../until.ts';
 
 const isMissing = needs('chromedriver').skip !== false;
 const isSkipped = isMissing && process.env['TEST_BROWSER'] !== 'required';
@@ -106,15 +107,6 @@ export const browser = {
 export const inBrowser: (name: string, run: (t: TestContext) => Promise<void>) => void = isSkipped
   ? () => undefined
   : test;
-
-/** Waits up to ten seconds until `isTrue` resolves with true. */
-async function until(isTrue: () => Promise<unknown>, message: () => string): Promise<void> {
-  const endsAt = Date.now() + 10_000;
-  while ((await isTrue()) !== true) {
-    assert.ok(Date.now() < endsAt, message());
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 /** Waits until an expression in the page has this value, or matches this pattern. */
 export async function shows(expression: string, expected: unknown = true): Promise<void> {

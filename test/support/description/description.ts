@@ -3,11 +3,11 @@
  *
  * Every service of the tests (http/service.ts) compares its responses when it sends them, and fails
  * when it is closed if one is not as described: its status, its body, its header fields and no
- * others. What was seen is kept, so that a test can demand every status of every operation.
+ * others.
  */
 
 import assert from 'node:assert/strict';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { stringifyExactJson } from '../../../src/base/exact-json.ts';
 import { describeService } from '../../../src/web/openapi/openapi.ts';
 import type {
@@ -17,18 +17,13 @@ import type {
   ResponseObject,
   Schema,
 } from '../../../src/web/openapi/types.ts';
-import type { RawAnswer } from '../http/answers.ts';
+import { parseAnswers, type RawAnswer } from '../http/answers.ts';
 
 export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService(''));
 export const DESCRIPTION = JSON.parse(DESCRIPTION_TEXT) as OpenApi;
 
-export interface Described {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: OperationObject;
-}
-
-export function describedOperations({ paths }: OpenApi): readonly Described[] {
+/** The operations, each with its method in capitals and its path. */
+export function describedOperations({ paths }: OpenApi) {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Named<OperationObject>).map(([method, operation]) => {
       return { method: method.toUpperCase(), path, operation };
@@ -49,36 +44,21 @@ export function describedResponses(
 
 const OPERATIONS = describedOperations(DESCRIPTION);
 
-/** The responses of this process by operation and status, such as `getPet 404`. */
-export const SEEN = new Map<string, RawAnswer[]>();
-/** What a long test keeps of each kind, so that it does not fill the memory. */
-const MOST_KEPT = 1000;
-const LONGEST_KEPT = 1000;
-
-/** Fails unless a response to this request is as described. */
-export function assertDescribed(method: string, target: string, answer: RawAnswer): void {
-  const path = pathOf(target);
+/**
+ * Fails unless a response to this request is as described. Returns its operation and status, such
+ * as `getPet 404`, if it has a description.
+ */
+export function assertDescribed(method: string, target: string, answer: RawAnswer): string {
+  const [path = ''] = target.split('?');
   const here = OPERATIONS.filter((one) => matches(one.path, path));
   const asked = method === 'HEAD' ? 'GET' : method;
   const operation = (here.find((one) => one.method === asked) ?? here[0])?.operation;
+  if (operation === undefined || answer.status < 200 || answer.status === 204) return '';
   const where = JSON.stringify([method, target.slice(0, 200), answer.status, ...answer.headers]);
-  if (operation === undefined || answer.status < 200 || answer.status === 204) return;
   const responses = new Map(describedResponses(DESCRIPTION, operation));
   const status = responses.has(`${answer.status}`) ? `${answer.status}` : 'default';
-  const seen = SEEN.get(`${operation.operationId} ${status}`) ?? [];
-  const isShort = answer.body.length <= LONGEST_KEPT;
-  if (seen.length === 0 || (isShort && seen.length < MOST_KEPT)) seen.push(answer);
-  SEEN.set(`${operation.operationId} ${status}`, seen);
   assertLike(answer, responses.get(status)!, where);
-}
-
-function pathOf(target: string): string {
-  const [path = ''] = target.replace(/^[a-z]+:\/\/[^/?]*/i, '').split('?');
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return `${operation.operationId} ${status}`;
 }
 
 function matches(described: string, path: string): boolean {
@@ -97,7 +77,7 @@ function assertLike(answer: RawAnswer, response: ResponseObject, where: string):
   const type = answer.headers.get('content-type') ?? '';
   const schema = response.content[type]?.schema;
   assert.ok(schema !== undefined, where);
-  const body: Json = type === 'application/json' ? JSON.parse(answer.body) : answer.body;
+  const body: unknown = type === 'application/json' ? JSON.parse(answer.body) : answer.body;
   assertMatches(schema, body, where);
   if (answer.status >= 400) {
     assert.equal((body as { status?: unknown }).status, answer.status, where);
@@ -113,11 +93,6 @@ function assertLike(answer: RawAnswer, response: ResponseObject, where: string):
   assert.deepEqual(undocumented, [], where);
 }
 
-export function assertMatches(schema: Schema, value: Json, where: string): void {
-  const problems = schemaProblems(schema as Json, value);
-  assert.deepEqual(problems, [], where);
-}
-
 /** Wraps the listener of a service. `fail` gets the error of a response that is different. */
 export function compared(
   listener: RequestListener,
@@ -125,37 +100,28 @@ export function compared(
   fail: (error: unknown) => void,
 ): RequestListener {
   const comparing: RequestListener = (request, response) => {
-    const { writeHead, write, end } = response;
+    const { write, end } = response;
     const { method = '', url = '' } = request;
-    const headers = new Map<string, string>();
-    const pieces: Buffer[] = [];
-    const keep = (piece: unknown, encoding: unknown): void => {
-      if (typeof piece === 'string') pieces.push(Buffer.from(piece, encoding as BufferEncoding));
-      else if (piece instanceof Uint8Array) pieces.push(Buffer.from(piece));
+    let body = '';
+    const keep = (piece: string | Uint8Array = '', encoding?: BufferEncoding): void => {
+      body += Buffer.from(piece as string, encoding).toString('latin1');
     };
     Object.assign(response, {
-      // The service passes a flat list of names and values.
-      writeHead(status: number, fields: string[]) {
-        headers.clear();
-        for (let i = 0; i < fields.length; i += 2) {
-          headers.set(fields[i]!.toLowerCase(), fields[i + 1]!);
-        }
-        return writeHead.call(response, status, fields as never);
+      write(piece: Uint8Array) {
+        keep(piece);
+        return write.call(response, piece, 'latin1');
       },
-      write(...args: unknown[]) {
-        keep(args[0], args[1]);
-        return write.apply(response, args as Parameters<typeof write>);
-      },
-      end(...args: unknown[]) {
-        keep(args[0], args[1]);
-        const body = Buffer.concat(pieces).toString('latin1');
+      end(piece: string | Uint8Array, encoding: BufferEncoding) {
+        keep(piece, encoding);
         try {
-          const answer = { status: response.statusCode, headers, body };
-          assertDescribed(method, url.replace(prefix, ''), answer);
+          // The text of the header, which node:http has sent or is about to send.
+          const { _header: header } = response as ServerResponse & { readonly _header: string };
+          const [answer] = parseAnswers(header + body);
+          assertDescribed(method, url.replace(prefix, ''), answer!);
         } catch (error) {
           fail(error);
         }
-        return end.apply(response, args as Parameters<typeof end>);
+        return end.call(response, piece, encoding);
       },
     });
     listener(request, response);
@@ -163,70 +129,52 @@ export function compared(
   return Object.assign(comparing, listener);
 }
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-interface JsonObject {
-  readonly [key: string]: Json;
-}
-
 /**
- * Returns the problems of a value, each with its path, or an empty list if it is valid. An unknown
- * keyword throws, so that nothing is accepted unchecked.
+ * Fails unless a value is as its schema says. An unknown keyword fails, too, so that nothing is
+ * accepted unchecked.
  */
-export function schemaProblems(schema: Json, value: Json, at = '$'): readonly string[] {
-  const { properties = {} } = schema as { properties?: JsonObject };
-  const members = isObject(value) ? value : {};
-  const items: readonly Json[] = Array.isArray(value) ? value : [];
-  return Object.entries(schema as JsonObject).flatMap(([keyword, operand]) => {
-    const rule = (holds: boolean): readonly string[] =>
-      holds ? [] : [`${at}: ${JSON.stringify(value)} breaks ${keyword} ${JSON.stringify(operand)}`];
-    switch (keyword) {
-      case 'description':
-      case 'default':
-      // An int64 has bounds, too.
-      case 'format':
-        return [];
-      case '$ref':
-        return schemaProblems(targetOf(operand), value, at);
-      case 'items':
-        return items.flatMap((item, index) => schemaProblems(operand, item, `${at}[${index}]`));
-      case 'properties':
-        return Object.entries(properties)
-          .filter(([name]) => Object.hasOwn(members, name))
-          .flatMap(([name, inner]) => schemaProblems(inner, members[name]!, `${at}.${name}`));
-      case 'type':
-        return rule(TYPES[operand as string]!(value));
-      case 'enum':
-        return rule((operand as readonly Json[]).includes(value));
-      case 'minimum':
-        return rule(!(Number(value) < Number(operand)));
-      case 'maximum':
-        return rule(!(Number(value) > Number(operand)));
-      case 'required':
-        return rule((operand as readonly string[]).every((name) => Object.hasOwn(members, name)));
-      case 'additionalProperties':
-        return rule(Object.keys(members).every((name) => Object.hasOwn(properties, name)));
-    }
-    throw new Error(`The schema keyword ${keyword} is not known`);
-  });
+export function assertMatches(schema: Schema, value: unknown, where: string): void {
+  for (const [keyword, operand] of Object.entries(schema)) {
+    const rule = RULES[keyword] ?? assert.fail(`The schema keyword ${keyword} is not known`);
+    const message = `${where}: ${JSON.stringify(value)} breaks ${keyword} ${JSON.stringify(operand)}`;
+    assert.notEqual(rule(operand as never, value as never, where, schema), false, message);
+  }
 }
 
-const TYPES: Named<(value: Json) => boolean> = {
-  object: isObject,
-  array: (value) => Array.isArray(value),
-  string: (value) => typeof value === 'string',
-  integer: (value) => Number.isInteger(value),
+type Rule = (operand: never, value: never, where: string, schema: Schema) => boolean | void;
+
+/** By keyword: false, or an error, if a value breaks it. */
+const RULES: Named<Rule> = {
+  description: () => true,
+  default: () => true,
+  // An int64 has bounds, too.
+  format: () => true,
+  $ref: (ref: string, value, where) =>
+    assertMatches(
+      DESCRIPTION.components.schemas[ref.split('/').at(-1)!]!,
+      value,
+      `${where} ${ref}`,
+    ),
+  type: (type: string, value) => TYPES[type]!(value),
+  enum: (values: readonly unknown[], value) => values.includes(value),
+  minimum: (least: number, value: number) => value >= least,
+  maximum: (most: number, value: number) => value <= most,
+  items: (items: Schema, values: readonly unknown[], where) =>
+    values.forEach((value, index) => assertMatches(items, value, `${where}[${index}]`)),
+  required: (names: readonly string[], value) => names.every((name) => Object.hasOwn(value, name)),
+  properties(properties: Named<Schema>, value: object, where) {
+    for (const [name, member] of Object.entries(value)) {
+      if (properties[name] !== undefined)
+        assertMatches(properties[name], member, `${where}.${name}`);
+    }
+  },
+  additionalProperties: (_, value, _where, { properties = {} }) =>
+    Object.keys(value).every((name) => Object.hasOwn(properties, name)),
 };
 
-/** Returns the target of a reference within the description (RFC 6901). Throws if it has none. */
-function targetOf(ref: Json): Json {
-  let target = DESCRIPTION as unknown as Json | undefined;
-  for (const token of `${ref}`.replace('#/', '').split('/')) {
-    target = isObject(target) && Object.hasOwn(target, token) ? target[token] : undefined;
-  }
-  assert.ok(target !== undefined, `${ref} leads nowhere`);
-  return target;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+const TYPES: Named<(value: unknown) => boolean> = {
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  array: Array.isArray,
+  string: (value) => typeof value === 'string',
+  integer: Number.isInteger,
+};

@@ -1,38 +1,30 @@
 /** A Disk in memory for tests that look at its files: the simulated one, without faults. */
 
-import type { Disk } from '../../../src/stores/file/disk.ts';
 import { createFile, overwriteFile, FOLDER } from '../../simulation/disk-image.ts';
 import { SimulatedDisk, systemError } from '../../simulation/simulated-disk.ts';
 
 export { systemError };
 
-export interface MemoryDisk extends Disk {
-  /** The files' contents by path, as latin1 text: a character for each byte. */
-  contents(): Record<string, string>;
-  /** The file's bytes; throws when there is none. */
-  read(path: string): Buffer;
-  /** Puts a file in place, or replaces it. */
-  write(path: string, content: string | Buffer, mode?: number): void;
-}
+export type MemoryDisk = ReturnType<typeof createMemoryDisk>;
 
-export function createMemoryDisk(
-  files: Readonly<Record<string, string | Buffer>> = {},
-): MemoryDisk {
+export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>> = {}) {
   const simulated = new SimulatedDisk();
   simulated.hasLinks = true;
-  const read = (path: string): Buffer => {
-    const id = simulated.image.names.get(path);
-    if (id === undefined) throw systemError('ENOENT', path);
-    return Buffer.from(simulated.image.files.get(id)!.cached);
-  };
-  const disk: MemoryDisk = {
+  const disk = {
     ...simulated.startProcess(),
-    contents() {
+    /** The files' contents by path, as latin1 text: a character for each byte. */
+    contents(): Record<string, string> {
       const paths = [...simulated.image.names].filter(([, id]) => id !== FOLDER);
-      return Object.fromEntries(paths.map(([path]) => [path, read(path).toString('latin1')]));
+      return Object.fromEntries(paths.map(([path]) => [path, disk.read(path).toString('latin1')]));
     },
-    read,
-    write(path, content, mode = 0o600) {
+    /** The file's bytes; throws when there is none. */
+    read(path: string): Buffer {
+      const id = simulated.image.names.get(path);
+      if (id === undefined) throw systemError('ENOENT', path);
+      return Buffer.from(simulated.image.files.get(id)!.cached);
+    },
+    /** Puts a file in place, or replaces it. */
+    write(path: string, content: string | Buffer, mode = 0o600): void {
       simulated.image = createFile(simulated.image, path, mode);
       const id = simulated.image.names.get(path)!;
       simulated.image = overwriteFile(simulated.image, id, Buffer.from(content as string));

@@ -16,9 +16,9 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import {
   KeyReusedError,
   OutcomeUnknownError,
@@ -28,6 +28,7 @@ import { InvalidPetError } from '../../../src/model/pet-text.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { requestKey } from '../pets/request-keys.ts';
+import { ROOT } from '../project.ts';
 import { TestClock } from '../test-clock.ts';
 import { intercept, type Interceptor } from './intercept.ts';
 import { journalLines, petText, REX, snapshotId } from './journal-text.ts';
@@ -42,6 +43,8 @@ const PATHS: Readonly<Record<string, string>> = {
   saved: '/d/pets.json.saved-20261120T201500123Z',
 };
 const pathOf = (name: string): string => PATHS[name] ?? `/d/${name}`;
+const twoPaths = (text: string): [string, string] =>
+  text.split(' ').map(pathOf) as [string, string];
 const nameOf = (path: string): string => {
   const [name] = Object.entries(PATHS).find(([, known]) => known === path) ?? [];
   return name ?? (/\.(unfinished|saved)-/.exec(path)?.[1] || path.replace('/d/', ''));
@@ -305,14 +308,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     void memory.remove(pathOf(name));
     memory.write(pathOf(name), content);
   },
-  move({ memory }, text) {
-    const [from = '', to = ''] = text.split(' ');
-    return memory.rename(pathOf(from), pathOf(to));
-  },
-  link({ memory }, text) {
-    const [from = '', to = ''] = text.split(' ');
-    return memory.link(pathOf(from), pathOf(to));
-  },
+  move: ({ memory }, text) => memory.rename(...twoPaths(text)),
+  link: ({ memory }, text) => memory.link(...twoPaths(text)),
   append({ memory }, text) {
     const [, name = '', more = ''] = /^(\S+) (.*)$/.exec(text)!;
     const bytes = Buffer.from(unescaped(more), 'latin1');
@@ -420,9 +417,7 @@ const WITHOUT_STORE = /^> (none|start|snapshot)\b/;
 
 /** Makes a test of each case of a file, whose path is from the folder of tests. */
 export function testScript(name: string): void {
-  // Compiled tests are in .build, and the scripts are not.
-  const folder = new URL('../../', import.meta.url.replace('/.build/', '/'));
-  const path = fileURLToPath(new URL(name, folder));
+  const path = join(ROOT, 'test', name);
   const cases = readFileSync(path, 'utf8')
     .trim()
     .split(/\n{2,}/);

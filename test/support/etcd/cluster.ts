@@ -10,9 +10,9 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../disk/temp-dir.ts';
 import { freePort } from '../http/service.ts';
+import { until } from '../until.ts';
 
 const ETCD: string = process.env['TEST_ETCD'] ?? 'etcd';
 
@@ -28,10 +28,8 @@ export const needsEtcd = { skip: withoutEtcd, timeout: 90_000 } as const;
 // CI sets it: a skipped test is a failed one there.
 if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
 
-const START_MS = 30_000;
-
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
-export type EtcdMember = ReturnType<typeof startMember>;
+type EtcdMember = ReturnType<typeof startMember>;
 
 /**
  * Starts the members, with more arguments for each; the cluster ends with the context at the
@@ -62,7 +60,8 @@ export async function startCluster(
   );
   /** Resolves when all these members answer; all members by default. */
   const ready = async (chosen: readonly EtcdMember[] = members): Promise<void> => {
-    if (!isSecure) await Promise.all(chosen.map(({ endpoint }) => answering(endpoint)));
+    if (isSecure) return;
+    for (const { endpoint } of chosen) await until(() => answers(endpoint));
   };
   const kill = async (): Promise<void> =>
     void (await Promise.all(members.map((member) => member.kill())));
@@ -70,14 +69,6 @@ export async function startCluster(
   await ready();
   return {
     ...{ members, endpoints, ready, kill },
-    /** Resolves with the leader; during an election, with any member. */
-    async leader(): Promise<EtcdMember> {
-      for (const member of members) {
-        const status = await gateway(member.endpoint, '/v3/maintenance/status', {}).catch(String);
-        if (/"member_id":"(\d+)".*"leader":"\1"/.test(status)) return member;
-      }
-      return members[0]!;
-    },
     /** POSTs to the gateway of the first member. */
     call: (path: string, body: object) => gateway(endpoints[0] ?? '', path, body),
   };
@@ -136,13 +127,8 @@ export const rangeOf = (prefix: string): { readonly key: string; readonly range_
   range_end: base64(`${prefix.slice(0, -1)}0`),
 });
 
-async function answering(endpoint: string): Promise<void> {
-  const until = Date.now() + START_MS;
-  for (;;) {
-    // A linearizable read is answered if the cluster has a leader.
-    const read = gateway(endpoint, '/v3/kv/range', { key: base64('a') });
-    if ((await read.catch(() => '')).includes('cluster_id')) return;
-    if (Date.now() > until) throw new Error(`${endpoint} does not answer`);
-    await sleep(20);
-  }
+/** A linearizable read is answered if the cluster has a leader. */
+async function answers(endpoint: string): Promise<boolean> {
+  const read = gateway(endpoint, '/v3/kv/range', { key: base64('a') });
+  return (await read.catch(String)).includes('cluster_id');
 }

@@ -11,6 +11,7 @@ import { StoreUnavailableError, type PetStore } from '../../../src/model/pet-sto
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { Callers, type Site } from '../../simulation/callers.ts';
 import { Model } from '../../simulation/model.ts';
+import { textsOf } from '../pets/next-start.ts';
 
 /** In doubt, a create may wait for 15 s, and a read for 5 s; they end at the next tick. */
 const CREATE_MS = 16_000;
@@ -108,13 +109,8 @@ export class Processes<One extends LogProcess> implements Site {
   async readAll(store: PetStore): Promise<readonly string[] | undefined> {
     // A closed store still serves reads, but a killed process does not.
     if (!this.all.some((one) => one.store === store)) return undefined;
-    const texts: string[] = [];
     try {
-      for (let after: bigint | undefined = 0n; after !== undefined;) {
-        const page = await store.list({ limit: 1000, after });
-        texts.push(...page.pets.map(({ text }) => text));
-        after = page.next;
-      }
+      const texts = await textsOf(store);
       const alone = await store.get(BigInt(texts.length));
       assert.equal(alone?.text, texts.at(-1), 'get and list differ');
       return texts;

@@ -25,3 +25,10 @@ export function lastRequestOf(line: string, fields: readonly string[] = [], body
 
 export const CREATE: string = requestOf('POST /v1/pets', [], REX);
 export const LIVEZ: string = requestOf('GET /livez');
+
+/** A body in two chunks, the first of them with so many characters. */
+export function inChunks(body: string, first = 8): string {
+  return [body.slice(0, first), body.slice(first), '']
+    .map((chunk) => `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`)
+    .join('');
+}

@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openApp, type App } from '../../../src/app/app.ts';
+import { openApp } from '../../../src/app/app.ts';
 import type { AppOptions } from '../../../src/app/app-options.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import type { Limits } from '../../../src/http/limits.ts';
@@ -11,37 +11,17 @@ import { compared } from '../description/description.ts';
 
 export const KEY = 'test-key';
 
-export interface Service {
-  readonly app: App;
-  readonly server: Server;
-  readonly port: number;
-  /** http://127.0.0.1:PORT */
-  readonly origin: string;
-  /**
-   * Fetches a path with the key, unless `init.headers` has its own Authorization or an empty one.
-   */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** POSTs a value as JSON, or a text or bytes as they are, to /v1/pets. */
-  post(body: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** Rejects if a response was not as the description says. */
-  close(): Promise<void>;
-}
+export type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Starts a service that is closed with the test, or with the file of tests. */
+/**
+ * Starts a service that is closed with the test, or with the file of tests. It has an in-memory
+ * store, unless the options name another.
+ */
 export async function openService(
   t: { after(close: () => Promise<void>): void },
-  ...settings: Parameters<typeof startService>
-): Promise<Service> {
-  const service = await startService(...settings);
-  t.after(() => service.close());
-  return service;
-}
-
-/** Starts a service with an in-memory store, unless the options name another. */
-export async function startService(
   options: Partial<AppOptions> = {},
   limits: Partial<Limits> = {},
-): Promise<Service> {
+) {
   const isPlaced = options.dataFile !== undefined || options.etcd !== undefined;
   const where = isPlaced ? {} : { store: createMemoryStore() };
   const app = await openApp({ ...where, apiKeys: [KEY], ...options });
@@ -51,33 +31,32 @@ export async function startService(
   const server = createHttpServer(listener, limits);
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
-  const call = (path: string, init: RequestInit = {}): Promise<Response> => {
-    const headers = new Headers(init.headers);
-    if (!headers.has('Authorization')) headers.set('Authorization', `Bearer ${KEY}`);
-    if (headers.get('Authorization') === '') headers.delete('Authorization');
-    return fetch(`${origin}${path}`, { ...init, headers });
-  };
-  return {
-    app,
-    server,
-    port,
-    origin,
-    fetch: call,
-    post: (body, headers = {}) => {
-      const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-      return call('/v1/pets', {
-        method: 'POST',
-        body: isRaw ? body : JSON.stringify(body),
-        headers: { 'Content-Type': 'application/json', ...headers },
-      });
+  const service = {
+    ...{ app, server, port, origin },
+    /** Fetches a path with the key, unless the headers have another Authorization, or ''. */
+    fetch(path: string, init: RequestInit = {}): Promise<Response> {
+      const headers = new Headers(init.headers);
+      if (!headers.has('Authorization')) headers.set('Authorization', `Bearer ${KEY}`);
+      if (headers.get('Authorization') === '') headers.delete('Authorization');
+      return fetch(`${origin}${path}`, { ...init, headers });
     },
-    close: async () => {
+    /** POSTs a value as JSON, or a text or bytes as they are, to /v1/pets. */
+    post(value: unknown, fields: Record<string, string> = {}): Promise<Response> {
+      const isRaw = typeof value === 'string' || value instanceof Uint8Array;
+      const body = isRaw ? value : JSON.stringify(value);
+      const headers = { 'Content-Type': 'application/json', ...fields };
+      return service.fetch('/v1/pets', { method: 'POST', body, headers });
+    },
+    /** Rejects if a response was not as the description says. */
+    async close(): Promise<void> {
       server.close();
       server.closeAllConnections();
       await app.close();
       if (problems.length > 0) throw problems[0];
     },
   };
+  t.after(() => service.close());
+  return service;
 }
 
 /** Adds pets of 65 KB. A list of 100 of them is more than the buffers of a connection hold. */

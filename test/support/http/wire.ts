@@ -1,8 +1,8 @@
 /** A connection for tests, byte by byte: what is sent, when, and everything that comes back. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../../src/http/api-error.ts';
 import { endOfAnswers, parseAnswers, type RawAnswer } from './answers.ts';
@@ -11,18 +11,7 @@ import { lastRequestOf, requestOf } from './requests.ts';
 /** An answer, or what came of it before the connection ended. */
 export type Outcome = RawAnswer | { readonly status: 'cut'; readonly received: string };
 
-export interface Wire {
-  readonly socket: Socket;
-  /** All that came so far, since the last `send`. */
-  text(): string;
-  /** Resolves with the first `count` answers. */
-  answers(count: number): Promise<readonly RawAnswer[]>;
-  /** Resolves with all answers when the service has closed the connection, and closes it, too. */
-  allAnswers(mayBeHead?: boolean): Promise<readonly RawAnswer[]>;
-  /** Sends one request with the key, and resolves with its outcome, however late it comes. */
-  send(method: string, path: string, body?: string, fields?: readonly string[]): Promise<Outcome>;
-  close(): void;
-}
+export type Wire = Awaited<ReturnType<typeof connectWire>>;
 
 /** Connects, until the test ends, and sends. Rejects if the service takes no connection. */
 export async function openWire(
@@ -37,13 +26,12 @@ export async function openWire(
 }
 
 /** Connects, until `close` is called. Rejects if the service takes no connection. */
-export async function connectWire(port: number): Promise<Wire> {
+export async function connectWire(port: number) {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const changes = new EventEmitter();
   let received = '';
-  let isClosed = false;
   socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-  socket.on('end', () => (isClosed = true));
-  socket.on('close', () => (isClosed = true));
+  for (const event of ['data', 'end', 'close']) socket.on(event, () => changes.emit('change'));
   await once(socket, 'connect');
   // The system may choose the port itself for this end: then nobody listens there.
   if (socket.localPort === port) {
@@ -52,51 +40,41 @@ export async function connectWire(port: number): Promise<Wire> {
   }
   socket.on('error', () => undefined);
 
-  /** Resolves when that holds, or nothing more can come. */
-  const settled = (holds: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        if (!isClosed && !holds()) return;
-        for (const event of EVENTS) socket.off(event, look);
-        resolve();
-      };
-      for (const event of EVENTS) socket.on(event, look);
-      look();
-    });
-  /** Rejects if that does not hold in the end. */
-  const until = async (holds: () => boolean): Promise<void> => {
-    let isTooLong = false;
-    const timer = setTimeout(() => {
-      isTooLong = true;
-      socket.destroy();
-    }, PATIENCE_MS);
-    await settled(holds);
-    clearTimeout(timer);
-    const isMet = !isTooLong && holds();
-    assert.ok(isMet, `Nothing more after ${JSON.stringify(received.slice(0, 300))}`);
+  /** Resolves when that holds, with true, or when nothing more can come. */
+  const settled = async (holds: () => boolean): Promise<boolean> => {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    while (!isClosed() && !holds()) await once(changes, 'change', { signal });
+    return holds();
   };
+  const isClosed = (): boolean => socket.readableEnded || socket.destroyed;
+  const hasAnswers = (count: number) => () => endOfAnswers(received, count) !== undefined;
   const firstAnswers = (count: number): readonly RawAnswer[] =>
     parseAnswers(received.slice(0, endOfAnswers(received, count)));
   return {
     socket,
-    text: () => received,
-    async answers(count) {
-      await until(() => endOfAnswers(received, count) !== undefined);
+    /** All that came so far, since the last `send`. */
+    text: (): string => received,
+    /** Resolves with the first `count` answers. */
+    async answers(count: number): Promise<readonly RawAnswer[]> {
+      const areThere = await settled(hasAnswers(count));
+      assert.ok(areThere, `Nothing more after ${JSON.stringify(received.slice(0, 300))}`);
       return firstAnswers(count);
     },
-    async allAnswers(mayBeHead) {
-      await until(() => isClosed);
+    /** Resolves with all answers when the service has closed the connection, and closes it, too. */
+    async allAnswers(mayBeHead = false): Promise<readonly RawAnswer[]> {
+      await settled(isClosed);
       socket.end();
       return parseAnswers(received, mayBeHead);
     },
-    async send(method, path, body, fields) {
+    /** Sends one request with the key. Resolves with its outcome. */
+    async send(method: string, path: string, body = '', fields: readonly string[] = []) {
       received = '';
-      if (!isClosed) socket.write(requestOf(`${method} ${path}`, fields, body));
-      const isWhole = (): boolean => endOfAnswers(received, 1) !== undefined;
-      await settled(isWhole);
-      return isWhole() ? firstAnswers(1)[0]! : { status: 'cut', received };
+      if (!isClosed()) socket.write(requestOf(`${method} ${path}`, fields, body));
+      const isWhole = await settled(hasAnswers(1));
+      const outcome: Outcome = isWhole ? firstAnswers(1)[0]! : { status: 'cut', received };
+      return outcome;
     },
-    close: () => void socket.destroy(),
+    close: (): void => void socket.destroy(),
   };
 }
 
@@ -144,6 +122,5 @@ export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
   return answers.map(({ status }) => status);
 }
 
-const EVENTS = ['data', 'end', 'close'] as const;
 /** Only reached if a test fails: no test waits so long otherwise. */
 const PATIENCE_MS = 120_000;

@@ -1,16 +1,23 @@
 /** What the next start of a service finds in its files, without a process for it. */
 
+import type { PetStore } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 
 /** The text of each pet that a start finds, in ascending order of id. Stops without a failure. */
 export async function petsAtNextStart(dataFile: string): Promise<readonly string[]> {
   const store = await openFileStore({ path: dataFile });
-  const pets: string[] = [];
-  for (let after: bigint | undefined = 0n; after !== undefined;) {
-    const page = await store.list({ limit: 1000, after });
-    pets.push(...page.pets.map(({ text }) => text));
-    after = page.next;
-  }
+  const pets = await textsOf(store);
   await store.close();
   return pets;
+}
+
+/** The text of each pet of a store, in ascending order of id. */
+export async function textsOf(store: PetStore): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (let after: bigint | undefined = 0n; after !== undefined;) {
+    const page = await store.list({ limit: 1000, after });
+    texts.push(...page.pets.map(({ text }) => text));
+    after = page.next;
+  }
+  return texts;
 }

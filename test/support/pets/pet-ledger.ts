@@ -29,9 +29,9 @@ export class PetLedger {
   }
 
   /** A body for createPet, with a name that no other has and that may be so much longer. */
-  newPet(random: Random, maxPaddingBytes: number = this.maxPaddingBytes): string {
+  newPet(random: Random): string {
     const unit = random.pick(['x', 'é', '\u{1f436}"', '\\/\u2028']);
-    const bound = Math.floor(maxPaddingBytes / Buffer.byteLength(JSON.stringify(unit)));
+    const bound = Math.floor(this.maxPaddingBytes / Buffer.byteLength(JSON.stringify(unit)));
     const name = `Pet ${this.#sent.size + 1} ${unit.repeat(random.below(bound))}`;
     const status = random.pick([undefined, 'available', 'pending', 'sold']);
     const body = JSON.stringify({ name, categoryId: random.below(1000), status });

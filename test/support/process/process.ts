@@ -1,33 +1,22 @@
 /** The real process, dist/server.js, for tests. */
 
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { tempDir } from '../disk/temp-dir.ts';
+import { ROOT } from '../project.ts';
+import { until } from '../until.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
 
-/** Found from `.build/test/support/process`. */
-export const SERVER_JS: string = fileURLToPath(
-  new URL('../../../../dist/server.js', import.meta.url),
-);
+export const SERVER_JS: string = join(ROOT, 'dist', 'server.js');
 
-export interface Process {
-  readonly child: ChildProcess;
-  /** What the process has written so far. */
-  stdout(): string;
-  stderr(): string;
-  /** Resolves with the address that it printed. Rejects if the process ends first. */
-  ready(): Promise<string>;
-  /** Resolves with the exit code, or with the name of the signal that ended the process. */
-  exit(): Promise<number | string>;
-}
+export type Process = ReturnType<typeof startProgram>;
 
 export interface ProgramOptions {
   readonly cwd?: string;
@@ -43,7 +32,7 @@ export function startProgram(
   command: string,
   args: readonly string[],
   { env = {}, socket, ...options }: ProgramOptions,
-): Process {
+) {
   const child = spawn(command, args, {
     ...options,
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -54,51 +43,42 @@ export function startProgram(
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-  const exit = async (): Promise<number | string> => {
-    const [code, signal] = await ended;
-    return code ?? signal ?? 'unknown';
-  };
+  let isEnded = false;
+  child.on('close', () => (isEnded = true));
   return {
     child,
-    stdout: () => stdout,
-    stderr: () => stderr,
-    exit,
-    async ready() {
-      const end = exit();
-      for (;;) {
-        // With its last line, the greeting is complete.
-        const match = /listens on (\S+)[^]*\/v1\/pets\n$/.exec(stdout);
-        if (match !== null) return match[1]!;
-        const event = await Promise.race([once(child.stdout, 'data'), end]);
-        if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${stderr}`);
-      }
+    /** What the process has written so far. */
+    stdout: (): string => stdout,
+    stderr: (): string => stderr,
+    /** Resolves with the exit code, or with the name of the signal that ended the process. */
+    async exit(): Promise<number | string> {
+      const [code, signal] = await ended;
+      return code ?? signal ?? 'unknown';
+    },
+    /** Resolves with the address that it printed. Rejects if the process ends first. */
+    async ready(): Promise<string> {
+      // With its last line, the greeting is complete.
+      const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
+      await until(
+        () => isEnded || greeting.test(stdout),
+        () => stderr,
+      );
+      return greeting.exec(stdout)?.[1] ?? assert.fail(`It ended: ${stderr}`);
     },
   };
 }
 
-export interface Result {
-  readonly code: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs Node to its end, as `startProgram` starts a program. */
-export async function runNode(
-  args: readonly string[],
-  options: ProgramOptions = {},
-): Promise<Result> {
+export async function runNode(args: readonly string[], options: ProgramOptions = {}) {
   const run = startProgram(process.execPath, args, options);
   return { code: await run.exit(), stdout: run.stdout(), stderr: run.stderr() };
 }
 
+export type Result = Awaited<ReturnType<typeof runNode>>;
+
 /** Runs a script of the folder `scripts` to its end. */
-export function runScript(
-  name: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Promise<Result> {
-  const script = fileURLToPath(new URL(`../../../../scripts/${name}`, import.meta.url));
-  return runNode([script, ...args], { env });
+export function runScript(name: string, args: readonly string[], env = {}): Promise<Result> {
+  return runNode([join(ROOT, 'scripts', name), ...args], { env });
 }
 
 export interface ServiceOptions extends ProgramOptions {
@@ -156,7 +136,7 @@ export const PET = '{"name":"Rex","categoryId":7}';
 const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
 
 /** What each `fdatasync` of a process does. */
-export type SyncFault = 'none' | 'EIO' | 'hang';
+type SyncFault = 'none' | 'EIO' | 'hang';
 
 /** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
 export function startFaulty(
@@ -183,13 +163,8 @@ export function end(service: Process, signal: NodeJS.Signals): Promise<number | 
 }
 
 /** Resolves when the process has logged the text. */
-export async function logged(service: Process, text: string): Promise<void> {
-  const end = service.exit();
-  const signal = AbortSignal.timeout(30_000);
-  while (!service.stderr().includes(text)) {
-    const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
-    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
-  }
+export function logged({ stderr }: Process, text: string): Promise<void> {
+  return until(() => stderr().includes(text), stderr);
 }
 
 /** Checks that a process does not start: it prints the reason in one line, and exits with 1. */

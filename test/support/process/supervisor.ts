@@ -7,13 +7,6 @@ import net from 'node:net';
 import type { TestContext } from 'node:test';
 import { end, KEY, SERVER_JS, startProgram, type Process } from './process.ts';
 
-export interface Supervisor {
-  /** 0 on a Unix socket. */
-  readonly port: number;
-  /** Starts the service on the socket, until the test ends at the latest. */
-  start(args: readonly string[], env?: Record<string, string>): Process;
-}
-
 /** Node binds with this, and leaves to listen to others; a Server would take connections, too. */
 interface Handle {
   readonly fd: number;
@@ -26,14 +19,17 @@ const { _createServerHandle: bind } = net as unknown as {
 };
 
 /** Without a path, on a TCP port that is free; else on a Unix socket. */
-export function openSupervisor(t: TestContext, path?: string): Supervisor {
+export function openSupervisor(t: TestContext, path?: string) {
   const handle = path === undefined ? bind('127.0.0.1', 0, 4) : bind(path, -1, -1);
   t.after(() => handle.close());
   const address: { port?: number } = {};
   if (path === undefined) handle.getsockname(address);
   return {
+    /** 0 on a Unix socket. */
     port: address.port ?? 0,
-    start: (args, env) => startInheriting(t, handle.fd, args, env),
+    /** Starts the service on the socket, until the test ends at the latest. */
+    start: (args: readonly string[], env?: Record<string, string>): Process =>
+      startInheriting(t, handle.fd, args, env),
   };
 }
 
