@@ -8,8 +8,6 @@
  */
 
 import { safeLog, silent } from '../../base/log.ts';
-import type { StoredPet } from '../../model/pet.ts';
-import type { PetPage, PetQuery } from '../../model/pet-store.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { AppliedCommits } from './applied-log.ts';
 import { etcdClock } from './calls.ts';
@@ -18,11 +16,8 @@ import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster, type StartDeps } from './join-cluster.ts';
 import { openLog, readLog } from './open-log.ts';
 
-/** A PetStore over an EtcdLog. Its reads always wait. */
-export type EtcdStore = Omit<LogStore<EtcdLog>, 'list' | 'get'> & {
-  list(query: PetQuery): Promise<PetPage>;
-  get(id: bigint): Promise<StoredPet | undefined>;
-};
+/** A PetStore over an EtcdLog. */
+export type EtcdStore = LogStore<EtcdLog>;
 
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
@@ -44,8 +39,7 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
     start = await joinCluster(options);
     log = new AppliedCommits(await openLog(start, prefix), clock);
     const deps = { ...start, log, catchUp: await readLog(start, log), logger };
-    const store = await openLogStore(log, async (target) => new EtcdLog(deps, target));
-    return store as EtcdStore;
+    return await openLogStore(log, async (target) => new EtcdLog(deps, target));
   } catch (error) {
     start?.calls.close();
     throw error;

@@ -28,7 +28,7 @@ export interface TablePet {
   readonly status: PetStatus | undefined;
 }
 
-/** Consecutive pets. */
+/** Pets for one commit. */
 export interface PetBatch {
   /** The last id before them, and their own last one. */
   readonly after: bigint;
@@ -195,16 +195,18 @@ export class PetTable {
 
   /**
    * Yields the pets after an id in batches, each for one commit: at most `maxPets`, with at most
-   * `maxBytes`, or one pet. Their ids must be consecutive.
+   * `maxBytes`, or one pet.
    */
-  *batchesAfter(id: bigint, maxPets: number, maxBytes: number): Generator<PetBatch> {
-    for (let from = this.#ids.countUpTo(id); from < this.length;) {
+  *batchesAfter(after: bigint, maxPets: number, maxBytes: number): Generator<PetBatch> {
+    for (let from = this.#ids.countUpTo(after); from < this.length;) {
       const stop = Math.min(from + maxPets, this.#chunkEnd(from));
       const start = this.#startOf(from);
       let to = from + 1;
       while (to < stop && this.#ends.at(to) - start <= maxBytes) to += 1;
       const text = this.#textBetween(from, to).replaceAll(PET_SEPARATOR, ',');
-      yield { after: this.#ids.at(from) - 1n, lastId: this.#ids.at(to - 1), text };
+      const lastId = this.#ids.at(to - 1);
+      yield { after, lastId, text };
+      after = lastId;
       from = to;
     }
   }

@@ -157,7 +157,7 @@ test('While others write faster than a process reads, it refuses all, and says w
   life.beforeCreate = () => write(10);
   const message = /: The etcd cluster cannot be used: catching up takes more than 5 seconds: other/;
   const create = assert.rejects(store.create(rex), { ...REFUSED, message });
-  const read = assert.rejects(store.list({ limit: 1 }), REFUSED);
+  const read = assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
   const startedAt = clock.now();
   const tooLate = clock.sleep(10_000).then(() => assert.fail('no response'));
   await Promise.race([Promise.all([create, read]), tooLate]);

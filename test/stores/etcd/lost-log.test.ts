@@ -74,12 +74,13 @@ for (const [what, whileRunning, atStart, key, content] of DAMAGES) {
     test(`A store ends its work at a ${operation} if ${what}`, async (t) => {
       const { etcd, store } = await withPets(t);
       damage(etcd.entries, key, content);
-      const call = operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
+      const call = async () =>
+        operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
       await assert.rejects(call, { ...REFUSED, message: whileRunning });
       assert.match((await store.lost).message, whileRunning!);
       assert.match(store.problem() ?? '', whileRunning!);
       await assert.rejects(store.create(rex), REFUSED);
-      await assert.rejects(store.get(1n), REFUSED);
+      await assert.rejects(async () => store.get(1n), REFUSED);
       assert.equal(store.count().total, 3);
     });
   }
@@ -112,7 +113,7 @@ test('A store ends its work at a read if a slot before another one is missing', 
   const { etcd, store } = await withPets(t);
   damage(etcd.entries, slot(5), copy);
   const message = `${slot(5)} does not follow the last pet, 3: the log is damaged`;
-  await assert.rejects(store.list({ limit: 1 }), { ...REFUSED, message });
+  await assert.rejects(async () => store.list({ limit: 1 }), { ...REFUSED, message });
   assert.equal((await store.lost).message, message);
 });
 
