@@ -9,8 +9,7 @@ import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatMembers, formatPet, formatPets, readNewPet } from '../model/pet-text.ts';
-import { KeyTable } from './table/key-table.ts';
-import { replayedPet } from './idempotent-creates.ts';
+import { KeyTable, replayedPet } from './table/key-table.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {

@@ -11,6 +11,8 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
+import type { NewPet, StoredPet } from '../../model/pet.ts';
+import { KeyReusedError } from '../../model/pet-store.ts';
 
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/idempotency-key.ts). */
 export type KeyHash = string;
@@ -105,4 +107,13 @@ export class KeyTable {
 /** Returns a copy. A key that was cut out of a longer string would keep that string in memory. */
 function flat(key: KeyHash): KeyHash {
   return Buffer.from(key, 'latin1').toString('latin1');
+}
+
+/**
+ * Returns `pet`, which the key stored. Throws KeyReusedError unless the new pet has the same
+ * values; its JSON text may differ.
+ */
+export function replayedPet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
+  if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
+  throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }

@@ -218,6 +218,14 @@ for (const [what, withinMs, happens] of MEANWHILE) {
   }
 }
 
+test('Creates with one key, of which the first is in doubt, end with it', async (t) => {
+  const { store, fates, clock } = await open(t);
+  fates.push(...always(CUT));
+  const create = (): Promise<void> => assert.rejects(store.createOnce(rex, KEY), UNKNOWN);
+  await Promise.all([create(), create(), create()]);
+  assert.ok(clock.now() < 16_000, `${clock.now()} ms`);
+});
+
 test('A key is in doubt until its slot is taken', async (t) => {
   const { store, fates } = await open(t);
   const keyed: readonly Act[] = [
