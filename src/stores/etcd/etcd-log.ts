@@ -55,8 +55,8 @@ import { createCommit, encodeCommit, type Commit, type PendingPet } from '../com
 import type { Outcome } from '../commit-queue.ts';
 import { FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
+import { logDiverged } from './applied-log.ts';
 import { retried, type CallKind, type CallResult } from './calls.ts';
-import { logDiverged } from './catch-up.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
 import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
 import { encodeValue, LIMITS, type LogLostError } from './slots.ts';
@@ -188,13 +188,13 @@ export class EtcdLog implements CommitLog {
   }
 
   #tick(): void {
-    const { clock, catchUp } = this.#deps;
+    const { clock, log } = this.#deps;
     this.#barrier.expire();
     this.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     this.#target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
     this.#outage.update(this.#barrier.problem);
-    this.#damage.update(catchUp.damage);
+    this.#damage.update(log.damage);
   }
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */

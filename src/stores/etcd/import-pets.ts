@@ -8,13 +8,12 @@
  */
 
 import { createHash } from 'node:crypto';
-import { systemClock } from '../../base/clock.ts';
 import { encodeTexts } from '../commit.ts';
 import type { KeyEntry, KeyTable } from '../table/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
-import { AppliedCommits, type LogId } from './applied-log.ts';
+import { AppliedLog, type LogId } from './applied-log.ts';
+import type { StartDeps } from './calls.ts';
 import { ifAbsent } from './etcd-json.ts';
-import type { StartDeps } from './join-cluster.ts';
 import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
 import { encodeMeta, encodeValue, LIMITS, LogLostError } from './slots.ts';
 
@@ -81,8 +80,8 @@ export async function exportPets(
   return readWhole(deps, await openLog(deps, prefix));
 }
 
-async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedCommits> {
-  const log = new AppliedCommits(id, systemClock, 0);
+async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
+  const log = new AppliedLog(id, deps);
   await readLog(deps, log);
   return log;
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { AppliedCommits } from '../../../src/stores/etcd/applied-log.ts';
+import { AppliedLog } from '../../../src/stores/etcd/applied-log.ts';
 import { decodeMeta, digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
 import { Layout } from '../../../src/stores/etcd/slots.ts';
 import {
@@ -153,7 +153,7 @@ test('The log is counted in stretches, one after the other', async (t) => {
   const { etcd } = await openSimulated(t);
   const meta = etcd.entries.get(META)!;
   const id = { ...decodeMeta(META, meta), layout: new Layout('petstore/'), meta };
-  const log = new AppliedCommits(id, new VirtualClock());
+  const log = new AppliedLog(id, { calls: etcd.calls(), clock: new VirtualClock() });
   for (const [key, value] of commitsOfOne('petstore/', meta)) {
     if (log.lastId === 70_000n) break;
     log.apply([{ key, value }]);
