@@ -17,6 +17,12 @@ import type { KeyEntry, KeyHash } from './table/key-table.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
 
+/** A commit of the file store is full with this many bytes. */
+export const FILE_COMMIT_BYTES: number = 16 << 20;
+
+/** The length that none exceeds: full, plus one of the longest pets, plus the other text. */
+export const MAX_COMMIT_BYTES: number = FILE_COMMIT_BYTES + (8 << 20);
+
 export interface Commit {
   readonly after: bigint;
   /** At least one. The ids are after + 1, after + 2 and so on, unless the pets were imported. */

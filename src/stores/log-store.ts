@@ -89,10 +89,9 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     this.#pets = pets;
     this.#keys = keys;
     this.log = log;
-    this.#queue = new CommitQueue((creates) => this.#commit(creates), {
-      fullCommitBytes: log.limits.fullCommitBytes,
-      beforeCommit: log.beforeCommit?.bind(log),
-    });
+    const { fullCommitBytes } = log.limits;
+    const commit = (creates: readonly QueuedPet[]) => this.#commit(creates);
+    this.#queue = new CommitQueue(commit, fullCommitBytes, log.beforeCommit?.bind(log));
   }
 
   list(query: PetQuery): MaybePromise<PetPage> {

@@ -4,10 +4,11 @@
  * A commit is applied only in its place: in the slot after the last id, with the digest of the
  * commit before it. Any other commit is rejected with LogLostError, and no part of it is applied.
  *
- * Catching up applies all commits that etcd has after the last applied one. Each step is one read-only transaction, which etcd makes linearizable. It compares that the log
- * is still the applied one, and reads a window of slots. For example, after the pet 90 it reads the
- * slots from 90 up to 4186, and gets the commits 90 (the pet 91), 91 (92 to 94) and 94 (95). The
- * slot 95 was in the window, and had nothing: this process has caught up.
+ * Catching up applies all commits that etcd has after the last applied one. Each step is one read-
+ * only transaction, which etcd makes linearizable. It compares that the log is still the applied
+ * one, and reads a window of slots. For example, after the pet 90 it reads the slots from 90 up to
+ * 4186, and gets the commits 90 (the pet 91), 91 (92 to 94) and 94 (95). The slot 95 was in the
+ * window, and had nothing: this process has caught up.
  *
  * The rule: catching up ends when the next slot is in what etcd has read, and is empty there. An
  * imported pet may have an id far from the one before, so that the window ends before the next

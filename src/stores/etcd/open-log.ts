@@ -14,7 +14,7 @@ import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
 import type { Txn, TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster, repeatUntilDone } from './join-cluster.ts';
-import { decodeMeta, encodeMeta, Layout, LogLostError, newLogId } from './slots.ts';
+import { decodeMeta, encodeMeta, Layout, LogLostError, randomHex } from './slots.ts';
 
 /**
  * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
@@ -61,7 +61,7 @@ export async function openOrMakeLog(
   state: string,
 ): Promise<{ readonly log: LogId; readonly isNew: boolean }> {
   const layout = new Layout(prefix);
-  const own = encodeMeta({ logId: newLogId(), state });
+  const own = encodeMeta({ logId: randomHex(), state });
   // An existing log is found without a put, which etcd would refuse if its quota is used up.
   let meta = await findMeta(deps, layout);
   if (meta === undefined) {

@@ -46,8 +46,9 @@ import {
 import { MAX_PET_BYTES } from '../../model/pet-text.ts';
 import { TextPet } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
-import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
-import { FULL_COMMIT_BYTES, type Outcome } from '../commit-queue.ts';
+import { createCommit, encodeCommit, FILE_COMMIT_BYTES } from '../commit.ts';
+import type { Commit, PendingPet } from '../commit.ts';
+import type { Outcome } from '../commit-queue.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
@@ -75,7 +76,7 @@ const SECURE_UNKNOWN_MS = 2000;
 
 export class FileLog implements CommitLog {
   readonly limits: CommitLimits = {
-    fullCommitBytes: FULL_COMMIT_BYTES,
+    fullCommitBytes: FILE_COMMIT_BYTES,
     petBytes: MAX_PET_BYTES,
     bytesAroundPet: 0,
   };

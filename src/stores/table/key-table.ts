@@ -26,8 +26,6 @@ export interface KeyEntry {
   readonly expiresAt: number;
 }
 
-export type KeyClock = Pick<Clock, 'now' | 'timeOfDay'>;
-
 export const MAX_IDEMPOTENCY_KEYS = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;
 
@@ -38,7 +36,7 @@ interface HeldKey {
 }
 
 export class KeyTable {
-  readonly #clock: KeyClock;
+  readonly #clock: Pick<Clock, 'now' | 'timeOfDay'>;
   readonly #capacity: number;
   readonly #keys: Map<KeyHash, HeldKey> = new Map();
   /**
@@ -50,7 +48,7 @@ export class KeyTable {
   #evicted = 0;
 
   /** For tests: `capacity` is how many keys are kept. */
-  constructor(clock: KeyClock, capacity: number = MAX_IDEMPOTENCY_KEYS) {
+  constructor(clock: Pick<Clock, 'now' | 'timeOfDay'>, capacity: number = MAX_IDEMPOTENCY_KEYS) {
     this.#clock = clock;
     this.#capacity = capacity;
   }

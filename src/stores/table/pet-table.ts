@@ -9,9 +9,9 @@
  * consecutive id takes none. This is simple because pets are only added, in ascending order of id.
  *
  * Pages are cached. Pets of one status are scattered in memory, so a page of 100 takes 100 small
- * copies, 15 µs. Even a page that is one copy takes 2.5 µs, with the cache 0.02 (measured in process
- * with 1,000 pets). A page that is not the last one never changes, since pets are only added at the
- * end.
+ * copies, 15 µs. Even a page that is one copy takes 2.5 µs, with the cache 0.02 (measured in
+ * process with 1,000 pets). A page that is not the last one never changes, since pets are only
+ * added at the end.
  */
 
 import { systemMemory, type Memory } from '../../base/memory.ts';
