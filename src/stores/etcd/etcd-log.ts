@@ -97,14 +97,12 @@ interface Proposal {
   readonly commit: Commit;
   /** The slot, and its value if the proposal takes it. */
   readonly keyValue: KeyValue;
-  /** When the creates were taken, and when the proposal was made. */
+  /** When the creates were taken. */
   readonly startedAt: number;
-  readonly proposedAt: number;
 }
 
 export class EtcdLog implements CommitLog {
   readonly limits: CommitLimits = LIMITS;
-  readonly lost: Promise<LogLostError>;
   readonly #deps: BarrierDeps;
   readonly #target: LogTarget;
   readonly #barrier: ReadBarrier;
@@ -123,7 +121,7 @@ export class EtcdLog implements CommitLog {
   #roundTripMs = 0;
   /** When the store began to close. */
   #closingAt = Infinity;
-  /** The call in progress: when its proposal was first sent, and what ends the wait for it. */
+  /** The call in progress: when its creates were taken, and what ends the wait for it. */
   #pending: { readonly since: number; readonly giveUp: () => void } | undefined;
 
   constructor(deps: BarrierDeps, target: LogTarget) {
@@ -132,8 +130,6 @@ export class EtcdLog implements CommitLog {
     this.#ownLastId = deps.log.lastId;
     const { logger, clock } = deps;
     this.#barrier = new ReadBarrier(deps);
-    this.lost = this.#barrier.lost;
-    void this.lost.then(() => this.drain());
     const report = (began: string, ended: string): FailureReport =>
       new FailureReport(logger, clock, began, ended);
     this.#failures = report('Creates fail', 'Creates are stored again');
@@ -147,6 +143,10 @@ export class EtcdLog implements CommitLog {
 
   now(): number {
     return this.#deps.clock.now();
+  }
+
+  get lost(): Promise<LogLostError> {
+    return this.#barrier.lost;
   }
 
   catchUp(): Promise<void> {
@@ -245,12 +245,12 @@ export class EtcdLog implements CommitLog {
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       return creates.map(() => ({ error }));
     };
-    const cause = this.#barrier.refusal;
+    const isFull = log.lastId + BigInt(creates.length) > INT64_MAX;
+    const cause = this.#barrier.refusal ?? (isFull ? NO_ID_LEFT : undefined);
     if (cause !== undefined) return refuse(cause);
-    if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const keyValue = { key: log.nextSlot, value: encodeValue(log.digest, encodeCommit(commit)) };
-    const proposal = { commit, keyValue, startedAt, proposedAt: clock.now() };
+    const proposal = { commit, keyValue, startedAt };
     const result = await this.#runProposal(proposal);
     switch (result.kind) {
       case 'stored':
@@ -260,7 +260,7 @@ export class EtcdLog implements CommitLog {
         return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
       case 'conflict':
         this.#conflicts += 1;
-        if (clock.now() - startedAt < CREATE_MS) return undefined;
+        if (this.now() - startedAt < CREATE_MS) return undefined;
         return refuse(`other processes took each slot for ${CREATE_MS / 1000} seconds`);
       case 'refused':
         return refuse(result.cause);
@@ -283,8 +283,8 @@ export class EtcdLog implements CommitLog {
   /** Sends a proposal until its outcome is known, or its time is over. */
   async #runProposal(proposal: Proposal): Promise<ProposalResult> {
     const { clock, log } = this.#deps;
-    const { startedAt, proposedAt, commit } = proposal;
-    const { key, value } = proposal.keyValue;
+    const { commit, keyValue, startedAt } = proposal;
+    const { key, value } = keyValue;
     const rangeEnd = log.layout.slot(commit.after + CONFLICT_WINDOW);
     const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
     const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
@@ -293,10 +293,10 @@ export class EtcdLog implements CommitLog {
     let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
-      let result = await this.#call(txn, 'create', proposedAt);
+      let result = await this.#call(txn, 'create', startedAt);
       if (result.kind === 'no space') {
         // The put may have reached the slot nevertheless.
-        const look = await this.#call({ ...txn, success: [] }, 'look', proposedAt);
+        const look = await this.#call({ ...txn, success: [] }, 'look', startedAt);
         isUnread = look.kind !== 'answered' || !look.answer.succeeded;
         if (look.kind === 'answered' && isUnread) result = look;
       }
@@ -307,7 +307,7 @@ export class EtcdLog implements CommitLog {
       const { kind, cause } = result;
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
       if (isInDoubt || isUnread) {
-        return this.#isOver(proposedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
+        return this.#isOver(startedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
       }
       const isRetried = kind === 'unsent' && !this.#isOver(startedAt, CREATE_MS);
       return isRetried ? undefined : { kind: 'refused', cause };
