@@ -65,8 +65,7 @@ export async function openLogStore<Log extends CommitLog>(
   openLog: (target: LogTarget) => Promise<Log>,
 ): Promise<LogStore<Log>> {
   let store: LogStore<Log> | undefined;
-  const refuseWaiting: LogTarget['refuseWaiting'] = (...args) => store?.refuseWaiting(...args);
-  const log = await openLog({ ...tables, refuseWaiting });
+  const log = await openLog({ refuseWaiting: (...args) => store?.refuseWaiting(...args) });
   store = new LogStore(tables, log);
   return store;
 }

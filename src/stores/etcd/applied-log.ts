@@ -70,7 +70,8 @@ export class AppliedLog {
   readonly #deps: StartDeps;
   /** The slot of the last commit, and the head of its value; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
-  #digest: string;
+  /** What the next commit has as `previous`. */
+  digest: string;
   #commits = 0;
   /** The first key of each stretch. */
   readonly #starts: string[];
@@ -80,7 +81,8 @@ export class AppliedLog {
   /** True if the last step could be the last one. */
   #isNearEnd = false;
   #searchedAt = -Infinity;
-  #damage: string | undefined;
+  /** What the last search has found wrong with the keys under the prefix. */
+  damage: string | undefined;
   /** The stretch that the next search counts: a damaged one again, until it is whole. */
   #stretch = 0;
 
@@ -89,18 +91,13 @@ export class AppliedLog {
     this.keys = new KeyTable(deps.clock);
     this.#meta = meta;
     this.#deps = deps;
-    this.#digest = digestOf(logId);
+    this.digest = digestOf(logId);
     this.#starts = [layout.prefix];
   }
 
   /** The last applied id, or 0: the next commit is in the slot after it. */
   get lastId(): bigint {
     return this.pets.lastId;
-  }
-
-  /** What the next commit has as `previous`. */
-  get digest(): string {
-    return this.#digest;
   }
 
   get nextSlot(): string {
@@ -118,11 +115,6 @@ export class AppliedLog {
     const { key, head } = this.#last;
     // In ASCII `!` follows the space.
     return [meta, ifValue(key, `${head} `, 'GREATER'), ifValue(key, `${head}!`, 'LESS')];
-  }
-
-  /** What the last search has found wrong with the keys under the prefix. */
-  get damage(): string | undefined {
-    return this.#damage;
   }
 
   /**
@@ -165,12 +157,12 @@ export class AppliedLog {
         stray ??= behind.keyValues.find(({ key }) => key !== layout.meta)?.key;
         stray ??= before.keyValues.find(({ key }) => !layout.isSlot(key))?.key;
         if (stray !== undefined) {
-          this.#damage = `${stray} is not part of the log: a start is refused until it is deleted`;
+          this.damage = `${stray} is not part of the log: a start is refused until it is deleted`;
         } else if (before.count !== count) {
           const found = `From ${from} up to ${to} there are ${before.count} keys`;
-          this.#damage = `${found}, and ${count} commits were applied: a start is refused`;
+          this.damage = `${found}, and ${count} commits were applied: a start is refused`;
         } else {
-          this.#damage = undefined;
+          this.damage = undefined;
           this.#stretch += 1;
         }
         return undefined;
@@ -230,7 +222,7 @@ export class AppliedLog {
 
   #applyNext(key: string, value: Buffer): void {
     const { previous, text } = decodeValue(key, value);
-    if (previous !== this.#digest) {
+    if (previous !== this.digest) {
       throw new LogLostError(`${key} follows another commit than the one that was read here`);
     }
     const commit = isUtf8(text) ? decodeCommit(text, true) : undefined;
@@ -244,7 +236,7 @@ export class AppliedLog {
     if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(key);
     this.#commits += 1;
     this.#last = { key, head: headOf(value) };
-    this.#digest = digestOf(value);
+    this.digest = digestOf(value);
   }
 }
 

@@ -45,7 +45,8 @@ export class KeyTable {
    */
   readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
   #lastId = 0n;
-  #evicted = 0;
+  /** How many keys were evicted before they expired. */
+  evicted = 0;
 
   /** For tests: `capacity` is how many keys are kept. */
   constructor(clock: Pick<Clock, 'now' | 'timeOfDay'>, capacity: number = MAX_IDEMPOTENCY_KEYS) {
@@ -56,11 +57,6 @@ export class KeyTable {
   /** How many keys are held, including expired ones. */
   get length(): number {
     return this.#keys.size;
-  }
-
-  /** How many keys were evicted before they expired. */
-  get evicted(): number {
-    return this.#evicted;
   }
 
   /**
@@ -97,7 +93,7 @@ export class KeyTable {
     const { value: oldest } = this.#oldestFirst.next();
     if (oldest === undefined) return;
     const held = this.#keys.get(oldest);
-    if (held !== undefined && held.endsAt > this.#clock.now()) this.#evicted += 1;
+    if (held !== undefined && held.endsAt > this.#clock.now()) this.evicted += 1;
     this.#keys.delete(oldest);
   }
 }
