@@ -11,7 +11,7 @@ import type { StoredPet } from '../model/pet.ts';
 import type { Durability, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
 import type { PendingPet } from './commit.ts';
 import type { Outcome } from './commit-queue.ts';
-import type { KeyHash } from './table/key-table.ts';
+import type { KeyHash } from './table/idempotency-keys.ts';
 
 /** What the store gives to its log. */
 export interface LogTarget {

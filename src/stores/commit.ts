@@ -13,7 +13,7 @@
 
 import { stringifyPet, type PetStatus } from '../model/pet.ts';
 import { formatPet, InvalidPetError, parsePets } from '../model/pet-text.ts';
-import type { KeyEntry, KeyHash } from './table/key-table.ts';
+import type { KeyEntry, KeyHash } from './table/idempotency-keys.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
 

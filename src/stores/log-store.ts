@@ -36,7 +36,7 @@ import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts
 import type { CommitLog, LogTarget } from './commit-log.ts';
 import type { PendingPet } from './commit.ts';
 import { CommitQueue, type Outcome } from './commit-queue.ts';
-import { replayedPet, type KeyTable, type KeyHash } from './table/key-table.ts';
+import { replayedPet, type IdempotencyKeys, type KeyHash } from './table/idempotency-keys.ts';
 import type { PetTable } from './table/pet-table.ts';
 
 const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
@@ -56,7 +56,7 @@ interface QueuedPet extends PendingPet {
 
 interface Tables {
   readonly pets: PetTable;
-  readonly keys: KeyTable;
+  readonly keys: IdempotencyKeys;
 }
 
 /** Opens a store over these tables and the log that `openLog` opens for them. */
@@ -72,7 +72,7 @@ export async function openLogStore<Log extends CommitLog>(
 
 export class LogStore<Log extends CommitLog> implements PetStore {
   readonly #pets: PetTable;
-  readonly #keys: KeyTable;
+  readonly #keys: IdempotencyKeys;
   /** For tests: the store's log. */
   readonly log: Log;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;

@@ -9,13 +9,13 @@ import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatMembers, formatPet, readNewPet } from '../model/pet-text.ts';
-import { KeyTable, replayedPet } from './table/key-table.ts';
+import { IdempotencyKeys, replayedPet } from './table/idempotency-keys.ts';
 import { PetTable } from './table/pet-table.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
   const pets = new PetTable();
-  const keys = new KeyTable(systemClock);
+  const keys = new IdempotencyKeys(systemClock);
   let isClosed = false;
   for (const { id, text, status } of startingPets) pets.append({ id, text, status });
   const add = (values: NewPet): StoredPet => {

@@ -28,7 +28,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { decodeCommit } from '../commit.ts';
-import { KEY_LIFETIME_MS, KeyTable } from '../table/key-table.ts';
+import { KEY_LIFETIME_MS, IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { CallKind, FailedCall, StartDeps } from './calls.ts';
 import { ifValue, range, type KeyValue, type RangeResponse } from './etcd-json.ts';
@@ -65,7 +65,7 @@ export interface LogId extends Meta {
 export class AppliedLog {
   readonly layout: Layout;
   readonly pets: PetTable = new PetTable();
-  readonly keys: KeyTable;
+  readonly keys: IdempotencyKeys;
   readonly #meta: Buffer;
   readonly #deps: StartDeps;
   /** The slot of the last commit, and the head of its value; undefined before the first. */
@@ -88,7 +88,7 @@ export class AppliedLog {
 
   constructor({ layout, meta, logId }: LogId, deps: StartDeps) {
     this.layout = layout;
-    this.keys = new KeyTable(deps.clock);
+    this.keys = new IdempotencyKeys(deps.clock);
     this.#meta = meta;
     this.#deps = deps;
     this.digest = digestOf(logId);

@@ -54,7 +54,7 @@ import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
 import { FailureReport } from '../failure-report.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import { logDiverged } from './applied-log.ts';
 import { retried, type CallKind, type CallResult } from './calls.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';

@@ -9,7 +9,7 @@
 
 import { createHash } from 'node:crypto';
 import { encodeTexts } from '../commit.ts';
-import type { KeyEntry, KeyTable } from '../table/key-table.ts';
+import type { KeyEntry, IdempotencyKeys } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
 import type { StartDeps } from './calls.ts';
@@ -76,7 +76,7 @@ export async function importPets(
 export async function exportPets(
   deps: StartDeps,
   prefix: string,
-): Promise<{ readonly pets: PetTable; readonly keys: KeyTable }> {
+): Promise<{ readonly pets: PetTable; readonly keys: IdempotencyKeys }> {
   return readWhole(deps, await openLog(deps, prefix));
 }
 

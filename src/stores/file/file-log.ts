@@ -50,7 +50,7 @@ import { createCommit, encodeCommit, FILE_COMMIT_BYTES } from '../commit.ts';
 import type { Commit, PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { readDataFile } from './data-file.ts';
 import type { Journal, Written } from './journal.ts';

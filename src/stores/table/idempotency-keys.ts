@@ -35,7 +35,7 @@ interface HeldKey {
   readonly endsAt: number;
 }
 
-export class KeyTable {
+export class IdempotencyKeys {
   readonly #clock: Pick<Clock, 'now' | 'timeOfDay'>;
   readonly #capacity: number;
   readonly #keys: Map<KeyHash, HeldKey> = new Map();
