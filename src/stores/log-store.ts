@@ -238,20 +238,15 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     if (bytes > petBytes) {
       throw new InvalidPetError(`a pet in this store has at most ${petBytes} bytes`);
     }
-    const refusal = this.#refusal();
-    if (refusal !== undefined) throw refusal;
-    return bytes + bytesAroundPet;
-  }
-
-  #refusal(): StoreUnavailableError | undefined {
-    if (this.#closed !== undefined) return new StoreUnavailableError(CLOSED);
+    if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
     const refusal = this.log.refusal();
-    if (refusal !== undefined) return refusal;
+    if (refusal !== undefined) throw refusal;
     if (this.#queue.isFull) {
-      return new StoreUnavailableError('Too many pets are waiting to be stored');
+      throw new StoreUnavailableError('Too many pets are waiting to be stored');
     }
     const isLast = this.#pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
-    return isLast ? new StoreUnavailableError(NO_ID_LEFT) : undefined;
+    if (isLast) throw new StoreUnavailableError(NO_ID_LEFT);
+    return bytes + bytesAroundPet;
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {

@@ -264,13 +264,12 @@ export class PetTable {
   /** Makes the page of `limit` pets from position `first` on, of all pets or of one status. */
   #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
     const indexes = status === undefined ? undefined : this.#byStatus[status];
-    const length = indexes === undefined ? this.length : indexes.length;
+    const length = indexes?.length ?? this.length;
     const end = Math.min(first + limit, length);
     const texts =
       indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
-    if (end >= length) return new TextPage(formatPets(texts), undefined);
-    const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
-    return new TextPage(formatPets(texts), this.#ids.at(last));
+    const next = end < length ? this.#ids.at(indexes?.at(end - 1) ?? end - 1) : undefined;
+    return new TextPage(formatPets(texts), next);
   }
 
   /** Returns the texts of consecutive pets, one text for each chunk that they are in. */
