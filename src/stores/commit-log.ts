@@ -11,13 +11,10 @@ import type { StoredPet } from '../model/pet.ts';
 import type { Durability, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
 import type { PendingPet } from './commit.ts';
 import type { Outcome } from './commit-queue.ts';
-import type { KeyTable, KeyHash } from './table/key-table.ts';
-import type { PetTable } from './table/pet-table.ts';
+import type { KeyHash } from './table/idempotency-keys.ts';
 
 /** What the store gives to its log. */
 export interface LogTarget {
-  readonly pets: PetTable;
-  readonly keys: KeyTable;
   /**
    * Refuses the waiting creates that arrived at `latest` or before (by the log's clock); without
    * `latest`, all.

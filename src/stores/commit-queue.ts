@@ -19,23 +19,10 @@ export type CommitItems<Item, Result> = (
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-/** A commit takes items until they have this many bytes, so the last one may exceed them. */
-export const FULL_COMMIT_BYTES: number = 16 << 20;
-
-/** The length that no commit exceeds: full, plus one of the longest pets, plus the other text. */
-export const MAX_COMMIT_BYTES: number = FULL_COMMIT_BYTES + (8 << 20);
-
 interface Queued<Item, Result> {
   readonly item: Item;
   readonly bytes: number;
   readonly settle: (outcome: Outcome<Result>) => void;
-}
-
-export interface CommitQueueOptions {
-  /** A commit takes items until they have this many bytes, so the last one may exceed them. */
-  readonly fullCommitBytes?: number | undefined;
-  /** Waited for before each commit takes its items. It does not reject. */
-  readonly beforeCommit?: (() => Promise<void>) | undefined;
 }
 
 export class CommitQueue<Item, Result> {
@@ -52,10 +39,18 @@ export class CommitQueue<Item, Result> {
   /** Resolves when the queue is empty; undefined if no commit is in progress. */
   #running: Promise<void> | undefined;
 
-  constructor(commit: CommitItems<Item, Result>, options: CommitQueueOptions = {}) {
+  /**
+   * A commit takes items until they have `fullCommitBytes`, so the last one may exceed them.
+   * `beforeCommit` is waited for before each commit takes its items. It does not reject.
+   */
+  constructor(
+    commit: CommitItems<Item, Result>,
+    fullCommitBytes: number,
+    beforeCommit?: () => Promise<void>,
+  ) {
     this.#commit = commit;
-    this.#fullCommitBytes = options.fullCommitBytes ?? FULL_COMMIT_BYTES;
-    this.#beforeCommit = options.beforeCommit;
+    this.#fullCommitBytes = fullCommitBytes;
+    this.#beforeCommit = beforeCommit;
   }
 
   /** Items that wait for a commit. */

@@ -13,9 +13,15 @@
 
 import { stringifyPet, type PetStatus } from '../model/pet.ts';
 import { formatPet, InvalidPetError, parsePets } from '../model/pet-text.ts';
-import type { KeyEntry, KeyHash } from './table/key-table.ts';
+import type { KeyEntry, KeyHash } from './table/idempotency-keys.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
+
+/** A commit of the file store is full with this many bytes. */
+export const FILE_COMMIT_BYTES: number = 16 << 20;
+
+/** The length that none exceeds: full, plus one of the longest pets, plus the other text. */
+export const MAX_COMMIT_BYTES: number = FILE_COMMIT_BYTES + (8 << 20);
 
 export interface Commit {
   readonly after: bigint;

@@ -5,6 +5,12 @@
  *     list, get ──▶ caught up? ──▶ tables
  *     create ──▶ idempotency ──▶ check ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
  *
+ * A key stores one pet, however often it is sent, also concurrently: a create that arrives while
+ * another one with its key is in progress waits for that outcome. If the first one is refused, one
+ * of the waiting creates is tried instead, so that it does not fail for another create's reason. If
+ * that one is refused too, the others are refused with it: otherwise 1,000 waiting creates would
+ * fail one after the other.
+ *
  * A create that is refused or in doubt is counted once, by the error that its caller gets. The
  * store keeps no list of the keys in doubt: it asks the log after a create with a key was refused.
  */
@@ -30,8 +36,7 @@ import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts
 import type { CommitLog, LogTarget } from './commit-log.ts';
 import type { PendingPet } from './commit.ts';
 import { CommitQueue, type Outcome } from './commit-queue.ts';
-import type { KeyTable, KeyHash } from './table/key-table.ts';
-import { IdempotentCreates } from './idempotent-creates.ts';
+import { replayedPet, type IdempotencyKeys, type KeyHash } from './table/idempotency-keys.ts';
 import type { PetTable } from './table/pet-table.ts';
 
 const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
@@ -40,6 +45,8 @@ const SECONDS_BOUNDS: readonly number[] = [
 ];
 /** The approximate size of an idempotency key in a commit. */
 const KEY_BYTES = 80;
+/** A create is refused after it has waited for this many refused creates with the same key. */
+const MAX_REFUSALS = 2;
 
 /** A create that waits for a commit. */
 interface QueuedPet extends PendingPet {
@@ -49,7 +56,7 @@ interface QueuedPet extends PendingPet {
 
 interface Tables {
   readonly pets: PetTable;
-  readonly keys: KeyTable;
+  readonly keys: IdempotencyKeys;
 }
 
 /** Opens a store over these tables and the log that `openLog` opens for them. */
@@ -58,19 +65,19 @@ export async function openLogStore<Log extends CommitLog>(
   openLog: (target: LogTarget) => Promise<Log>,
 ): Promise<LogStore<Log>> {
   let store: LogStore<Log> | undefined;
-  const refuseWaiting: LogTarget['refuseWaiting'] = (...args) => store?.refuseWaiting(...args);
-  const log = await openLog({ ...tables, refuseWaiting });
+  const log = await openLog({ refuseWaiting: (...args) => store?.refuseWaiting(...args) });
   store = new LogStore(tables, log);
   return store;
 }
 
 export class LogStore<Log extends CommitLog> implements PetStore {
   readonly #pets: PetTable;
-  readonly #keys: KeyTable;
+  readonly #keys: IdempotencyKeys;
   /** For tests: the store's log. */
   readonly log: Log;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
-  readonly #keyedCreates: IdempotentCreates;
+  /** By key, the failure, if any, of the create in progress. The promise does not reject. */
+  readonly #keysInProgress: Map<KeyHash, Promise<Error | undefined>> = new Map();
   readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   #refusedCreates = 0;
@@ -81,15 +88,9 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     this.#pets = pets;
     this.#keys = keys;
     this.log = log;
-    this.#queue = new CommitQueue((creates) => this.#commit(creates), {
-      fullCommitBytes: log.limits.fullCommitBytes,
-      beforeCommit: log.beforeCommit?.bind(log),
-    });
-    this.#keyedCreates = new IdempotentCreates({
-      find: (key) => this.#find(key),
-      create: (newPet, key) => this.#create(newPet, key),
-      hold: (newPet) => this.#hold(newPet),
-    });
+    const { fullCommitBytes } = log.limits;
+    const commit = (creates: readonly QueuedPet[]) => this.#commit(creates);
+    this.#queue = new CommitQueue(commit, fullCommitBytes, log.beforeCommit?.bind(log));
   }
 
   list(query: PetQuery): MaybePromise<PetPage> {
@@ -181,7 +182,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     for (let hasWaited = false; ;) {
       try {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
-        return await this.#keyedCreates.create(values, key);
+        return await this.#createWithKey(values, key);
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error;
         // The next iteration finds what another process stored.
@@ -195,14 +196,36 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     }
   }
 
+  /** Finds the pet that the key has stored, or stores one, after the create in progress. */
+  async #createWithKey(values: NewPet, key: KeyHash): Promise<CreatedPet> {
+    let refusals = 0;
+    for (;;) {
+      const inProgress = this.#keysInProgress.get(key);
+      if (inProgress === undefined) break;
+      const release = this.#queue.hold(this.#checkTakes(formatMembers(values)));
+      const failure = await inProgress;
+      release();
+      if (failure instanceof StoreUnavailableError) refusals += 1;
+      if (refusals === MAX_REFUSALS || failure instanceof OutcomeUnknownError) throw failure;
+    }
+    // No await from here to the create: else another one with the key could begin in between.
+    const stored = this.#find(key);
+    if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
+    const creating = this.#create(values, key);
+    const settle = (failure?: Error): Error | undefined => {
+      this.#keysInProgress.delete(key);
+      return failure;
+    };
+    this.#keysInProgress.set(
+      key,
+      creating.then(() => settle(), settle),
+    );
+    return { pet: await creating, isReplayed: false };
+  }
+
   #find(key: KeyHash): StoredPet | undefined {
     const id = this.#keys.find(key);
     return id === undefined ? undefined : this.#pets.get(id);
-  }
-
-  /** Counts a pet that waits for the outcome of another one with its key. */
-  #hold(values: NewPet): () => void {
-    return this.#queue.hold(this.#checkTakes(formatMembers(values)));
   }
 
   /**
@@ -215,20 +238,15 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     if (bytes > petBytes) {
       throw new InvalidPetError(`a pet in this store has at most ${petBytes} bytes`);
     }
-    const refusal = this.#refusal();
-    if (refusal !== undefined) throw refusal;
-    return bytes + bytesAroundPet;
-  }
-
-  #refusal(): StoreUnavailableError | undefined {
-    if (this.#closed !== undefined) return new StoreUnavailableError(CLOSED);
+    if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
     const refusal = this.log.refusal();
-    if (refusal !== undefined) return refusal;
+    if (refusal !== undefined) throw refusal;
     if (this.#queue.isFull) {
-      return new StoreUnavailableError('Too many pets are waiting to be stored');
+      throw new StoreUnavailableError('Too many pets are waiting to be stored');
     }
     const isLast = this.#pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
-    return isLast ? new StoreUnavailableError(NO_ID_LEFT) : undefined;
+    if (isLast) throw new StoreUnavailableError(NO_ID_LEFT);
+    return bytes + bytesAroundPet;
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {

@@ -23,7 +23,7 @@ import {
 } from '../../src/model/pet-text.ts';
 import { TextPet } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/web/openapi/components.ts';
-import { replayedPet } from '../../src/stores/idempotent-creates.ts';
+import { replayedPet } from '../../src/stores/table/idempotency-keys.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };

@@ -12,7 +12,7 @@ import type { Commit, PendingPet } from '../../src/stores/commit.ts';
 import { FileLog } from '../../src/stores/file/file-log.ts';
 import { Journal } from '../../src/stores/file/journal.ts';
 import { StoreFiles } from '../../src/stores/file/store-files.ts';
-import { KeyTable } from '../../src/stores/table/key-table.ts';
+import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -131,8 +131,12 @@ export const BREAKS: readonly Break[] = [
   }),
   ...catches(byCrash(liveInDoubt), {
     'writes no keys into commits': skipKeysOfCommits,
-    'writes a new journal without the keys': inClass(KeyTable, 'entries', () => function* () {}),
-    'finds no keys': inClass(KeyTable, 'find', () => () => undefined),
+    'writes a new journal without the keys': inClass(
+      IdempotencyKeys,
+      'entries',
+      () => function* () {},
+    ),
+    'finds no keys': inClass(IdempotencyKeys, 'find', () => () => undefined),
   }),
   ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retryFailedSync }),
   ...catches(byFault(liveOnce, FOLDER_SYNC), {

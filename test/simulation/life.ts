@@ -13,7 +13,7 @@ import { isDurable, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
-import { KeyTable } from '../../src/stores/table/key-table.ts';
+import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -136,7 +136,7 @@ export class Life implements Site {
     const memory = this.#memory();
     this.#pets = new PetTable(memory);
     const clock = this.clock.startProcess();
-    const keys = new KeyTable(clock, MAX_KEYS);
+    const keys = new IdempotencyKeys(clock, MAX_KEYS);
     const options = { disk, memory, pets: this.#pets, keys, ...clock };
     return openFileStore({ path: DATA_FILE, ...options, randomBits: () => this.#randomBits() });
   }

@@ -8,7 +8,7 @@
  */
 
 import type { NewPet, StoredPet } from '../../src/model/pet.ts';
-import type { KeyHash } from '../../src/stores/table/key-table.ts';
+import type { KeyHash } from '../../src/stores/table/idempotency-keys.ts';
 
 /** A client that sends one pet with its key until the pet is acknowledged. */
 export interface KeyedClient {

@@ -11,12 +11,11 @@ test('Items that are refused while a commit is prepared are in no commit', async
       commits.push(items);
       return items.map((result) => ({ result }));
     },
-    {
-      async beforeCommit() {
-        // Both items wait then.
-        await Promise.resolve();
-        queue.refuse((item) => item < 2, new Error('refused'));
-      },
+    1,
+    async () => {
+      // Both items wait then.
+      await Promise.resolve();
+      queue.refuse((item) => item < 2, new Error('refused'));
     },
   );
   await assert.rejects(queue.add(0, 64 << 20), /refused/);
@@ -32,7 +31,7 @@ test('If a commit throws, all its items fail, and the queue continues', async ()
   const queue = new CommitQueue<number, number>(async (items) => {
     if (fails) throw new Error('A planted fault');
     return items.map((result) => ({ result }));
-  });
+  }, 1);
   await assert.rejects(queue.add(1, 1), /A planted fault/);
   fails = false;
   assert.equal(await queue.add(2, 1), 2);

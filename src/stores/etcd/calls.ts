@@ -58,6 +58,14 @@ export const etcdClock: EtcdClock = {
   random: Math.random,
 };
 
+/** What a start works with, and an import or export. */
+export interface StartDeps {
+  readonly calls: EtcdCalls;
+  readonly clock: EtcdClock;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Repeats an attempt until it returns a value. The second attempt follows the first immediately,
  * and each later one after a pause that doubles, up to half a second. Rejects if an attempt throws.

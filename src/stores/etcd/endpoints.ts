@@ -34,22 +34,18 @@ const EVENTS: Readonly<Record<EndpointState, readonly [LogLevel, string]>> = {
 export class Endpoints {
   /** The cluster of this process: the one that it has joined. */
   clusterId: string | undefined;
+  /** The endpoint in use. */
+  current: Member;
   readonly #endpoints: readonly Member[];
   readonly #now: () => number;
   readonly #logger: Log;
-  #current: Member;
 
   /** `now` is a monotonic clock in milliseconds. */
   constructor(endpoints: readonly Member[], now: () => number, logger: Log) {
     this.#endpoints = endpoints;
-    this.#current = endpoints[0]!;
+    this.current = endpoints[0]!;
     this.#now = now;
     this.#logger = logger;
-  }
-
-  /** The endpoint in use. */
-  get current(): Member {
-    return this.#current;
   }
 
   /** True if the cluster is lost: most endpoints belong to another one. */
@@ -84,7 +80,7 @@ export class Endpoints {
     if (state !== 'working') {
       endpoint.isChecked = false;
       const next = this.#endpoints.indexOf(endpoint) + 1;
-      if (endpoint === this.#current) this.#current = this.#endpoints[next] ?? this.#endpoints[0]!;
+      if (endpoint === this.current) this.current = this.#endpoints[next] ?? this.#endpoints[0]!;
     }
     if (endpoint.state === state) return;
     endpoint.state = state;

@@ -196,12 +196,9 @@ function readResponse(member: Member, response: MemberResponse): GatewayResponse
   if (response.kind !== 'answered') return response;
   const { status, text } = response;
   const decoded = decodeResponse(text);
-  if (decoded.error === undefined) {
-    if (status === 200) return decoded;
-    return { kind: 'in doubt', cause: `${member.url}: HTTP status ${status}` };
-  }
-  const { code, message } = decoded.error;
-  return { kind: FAILURES[code] ?? 'in doubt', cause: `${member.url}: ${message}` };
+  const { code, message = `HTTP status ${status}` } = decoded;
+  if (code === undefined && status === 200) return decoded;
+  return { kind: FAILURES[code ?? 0] ?? 'in doubt', cause: `${member.url}: ${message}` };
 }
 
 /** Returns the failure of a request that changes nothing: no transaction was sent. */

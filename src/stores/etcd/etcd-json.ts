@@ -75,17 +75,17 @@ export interface TxnResponse {
 export interface GatewayResponse {
   readonly txn?: TxnResponse | undefined;
   readonly token?: string | undefined;
-  readonly error?: { readonly code: number; readonly message: string };
+  readonly code?: number | undefined;
+  readonly message?: unknown;
 }
 
 /** Returns what a text has, or an empty object if it is not a response of the gateway. */
 export function decodeResponse(text: string): GatewayResponse {
   try {
     const json = JSON.parse(text) as GatewayJson;
-    const { header, succeeded = false, responses = [], token, code, message, error } = json;
-    if (code !== undefined) return { error: { code, message: String(message ?? error) } };
+    const { header, succeeded = false, responses = [], token, code, error } = json;
     const { cluster_id: clusterId, member_id: memberId } = header ?? {};
-    if (clusterId === undefined) return { token };
+    if (clusterId === undefined) return { token, code, message: json.message ?? error };
     const found = responses.flatMap(({ response_range: range }) => range ?? []);
     return { token, txn: { clusterId, memberId, succeeded, ranges: found.map(decodeRange) } };
   } catch {

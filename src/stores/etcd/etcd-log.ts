@@ -54,9 +54,9 @@ import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
 import { FailureReport } from '../failure-report.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
+import { logDiverged } from './applied-log.ts';
 import { retried, type CallKind, type CallResult } from './calls.ts';
-import { logDiverged } from './catch-up.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
 import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
 import { encodeValue, LIMITS, type LogLostError } from './slots.ts';
@@ -92,19 +92,8 @@ type ProposalResult =
   | { readonly kind: 'stored' | 'conflict' }
   | { readonly kind: 'refused' | 'unknown'; readonly cause: string };
 
-/** One batch for one slot. */
-interface Proposal {
-  readonly commit: Commit;
-  /** The slot, and its value if the proposal takes it. */
-  readonly keyValue: KeyValue;
-  /** When the creates were taken, and when the proposal was made. */
-  readonly startedAt: number;
-  readonly proposedAt: number;
-}
-
 export class EtcdLog implements CommitLog {
   readonly limits: CommitLimits = LIMITS;
-  readonly lost: Promise<LogLostError>;
   readonly #deps: BarrierDeps;
   readonly #target: LogTarget;
   readonly #barrier: ReadBarrier;
@@ -123,8 +112,10 @@ export class EtcdLog implements CommitLog {
   #roundTripMs = 0;
   /** When the store began to close. */
   #closingAt = Infinity;
-  /** The call in progress: when its proposal was first sent, and what ends the wait for it. */
-  #pending: { readonly since: number; readonly giveUp: () => void } | undefined;
+  /** When the creates of the last commit were taken. */
+  #startedAt = -Infinity;
+  /** Ends the wait for the call in progress. */
+  #giveUp: (() => void) | undefined;
 
   constructor(deps: BarrierDeps, target: LogTarget) {
     this.#deps = deps;
@@ -132,8 +123,6 @@ export class EtcdLog implements CommitLog {
     this.#ownLastId = deps.log.lastId;
     const { logger, clock } = deps;
     this.#barrier = new ReadBarrier(deps);
-    this.lost = this.#barrier.lost;
-    void this.lost.then(() => this.drain());
     const report = (began: string, ended: string): FailureReport =>
       new FailureReport(logger, clock, began, ended);
     this.#failures = report('Creates fail', 'Creates are stored again');
@@ -147,6 +136,10 @@ export class EtcdLog implements CommitLog {
 
   now(): number {
     return this.#deps.clock.now();
+  }
+
+  get lost(): Promise<LogLostError> {
+    return this.#barrier.lost;
   }
 
   catchUp(): Promise<void> {
@@ -188,19 +181,18 @@ export class EtcdLog implements CommitLog {
   }
 
   #tick(): void {
-    const { clock, catchUp } = this.#deps;
+    const { clock, log } = this.#deps;
     this.#barrier.expire();
     this.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     this.#target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
     this.#outage.update(this.#barrier.problem);
-    this.#damage.update(catchUp.damage);
+    this.#damage.update(log.damage);
   }
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
   expire(): void {
-    const { since = Infinity, giveUp } = this.#pending ?? {};
-    if (this.#isOver(since, DOUBT_MS)) giveUp?.();
+    if (this.#isOver(DOUBT_MS)) this.#giveUp?.();
   }
 
   /**
@@ -220,13 +212,13 @@ export class EtcdLog implements CommitLog {
 
   /** Stores the pets together. Resolves with the outcome of each. */
   async commit(creates: readonly PendingPet[]): Promise<Outcomes> {
-    const startedAt = this.#deps.clock.now();
+    this.#startedAt = this.now();
     const { keys } = this.#deps.log;
     let rest = creates;
     let outcomes: Outcomes | undefined;
     while (outcomes === undefined) {
       rest = rest.filter(({ key }) => key === undefined || keys.find(key) === undefined);
-      outcomes = rest.length === 0 ? [] : await this.#commitOnce(rest, startedAt);
+      outcomes = rest.length === 0 ? [] : await this.#commitOnce(rest);
     }
     const outcomeOf = new Map(rest.map((create, index) => [create, outcomes[index]]));
     // The store looks up the key of a refused create again.
@@ -235,23 +227,19 @@ export class EtcdLog implements CommitLog {
   }
 
   /** Proposes the creates once. Resolves with their outcomes, or undefined after a conflict. */
-  async #commitOnce(
-    creates: readonly PendingPet[],
-    startedAt: number,
-  ): Promise<Outcomes | undefined> {
+  async #commitOnce(creates: readonly PendingPet[]): Promise<Outcomes | undefined> {
     const { clock, log } = this.#deps;
     const refuse = (cause: string): Outcomes => {
       this.#failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       return creates.map(() => ({ error }));
     };
-    const cause = this.#barrier.refusal;
+    const isFull = log.lastId + BigInt(creates.length) > INT64_MAX;
+    const cause = this.#barrier.refusal ?? (isFull ? NO_ID_LEFT : undefined);
     if (cause !== undefined) return refuse(cause);
-    if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const keyValue = { key: log.nextSlot, value: encodeValue(log.digest, encodeCommit(commit)) };
-    const proposal = { commit, keyValue, startedAt, proposedAt: clock.now() };
-    const result = await this.#runProposal(proposal);
+    const result = await this.#runProposal(keyValue);
     switch (result.kind) {
       case 'stored':
         this.#failures.clear();
@@ -260,32 +248,31 @@ export class EtcdLog implements CommitLog {
         return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
       case 'conflict':
         this.#conflicts += 1;
-        if (clock.now() - startedAt < CREATE_MS) return undefined;
+        if (this.now() - this.#startedAt < CREATE_MS) return undefined;
         return refuse(`other processes took each slot for ${CREATE_MS / 1000} seconds`);
       case 'refused':
         return refuse(result.cause);
       case 'unknown':
-        return this.#leaveUnknown(proposal, result.cause);
+        return this.#leaveUnknown(commit, keyValue.key, result.cause);
     }
   }
 
-  #leaveUnknown({ commit, keyValue }: Proposal, cause: string): Outcomes {
+  #leaveUnknown(commit: Commit, slot: string, cause: string): Outcomes {
     this.#failures.record(cause);
     const message = `It is not known whether the pet was stored: ${cause}`;
     if (this.#doubtAfter !== commit.after) this.#keysInDoubt.clear();
     this.#doubtAfter = commit.after;
     for (const { key } of commit.keys) this.#keysInDoubt.set(key, message);
-    const details = { pets: commit.pets.length, slot: keyValue.key };
+    const details = { pets: commit.pets.length, slot };
     this.#deps.logger('error', 'It is not known whether pets were stored', details);
     return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 
-  /** Sends a proposal until its outcome is known, or its time is over. */
-  async #runProposal(proposal: Proposal): Promise<ProposalResult> {
+  /** Proposes a value for its slot until its outcome is known, or its time is over. */
+  async #runProposal(proposal: KeyValue): Promise<ProposalResult> {
     const { clock, log } = this.#deps;
-    const { startedAt, proposedAt, commit } = proposal;
-    const { key, value } = proposal.keyValue;
-    const rangeEnd = log.layout.slot(commit.after + CONFLICT_WINDOW);
+    const { key, value } = proposal;
+    const rangeEnd = log.layout.slot(log.lastId + CONFLICT_WINDOW);
     const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
     const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
     let isInDoubt = false;
@@ -293,10 +280,10 @@ export class EtcdLog implements CommitLog {
     let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
-      let result = await this.#call(txn, 'create', proposedAt);
+      let result = await this.#call(txn, 'create');
       if (result.kind === 'no space') {
         // The put may have reached the slot nevertheless.
-        const look = await this.#call({ ...txn, success: [] }, 'look', proposedAt);
+        const look = await this.#call({ ...txn, success: [] }, 'look');
         isUnread = look.kind !== 'answered' || !look.answer.succeeded;
         if (look.kind === 'answered' && isUnread) result = look;
       }
@@ -307,43 +294,42 @@ export class EtcdLog implements CommitLog {
       const { kind, cause } = result;
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
       if (isInDoubt || isUnread) {
-        return this.#isOver(proposedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
+        return this.#isOver(DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
       }
-      const isRetried = kind === 'unsent' && !this.#isOver(startedAt, CREATE_MS);
+      const isRetried = kind === 'unsent' && !this.#isOver(CREATE_MS);
       return isRetried ? undefined : { kind: 'refused', cause };
     });
   }
 
-  #isOver(since: number, ms: number): boolean {
-    const now = this.#deps.clock.now();
-    return now - since >= ms || now - this.#closingAt >= CLOSING_MS;
+  #isOver(ms: number): boolean {
+    const now = this.now();
+    return now - this.#startedAt >= ms || now - this.#closingAt >= CLOSING_MS;
   }
 
   /** Sends a call, and waits for it no longer than for its proposal. */
-  async #call(txn: Txn, kind: CallKind, since: number): Promise<CallResult> {
+  async #call(txn: Txn, kind: CallKind): Promise<CallResult> {
     const result = await new Promise<CallResult>((resolve) => {
-      const giveUp = (): void => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
-      this.#pending = { since, giveUp };
+      this.#giveUp = () => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
       void this.#deps.calls.txn(txn, kind).then(resolve);
     });
-    this.#pending = undefined;
+    this.#giveUp = undefined;
     return result;
   }
 
   /** Applies what the slot has, perhaps the proposal. If it has nothing, the log is lost. */
   async #applySlot(
-    { keyValue, startedAt }: Proposal,
+    proposal: KeyValue,
     { succeeded, ranges: [found] }: TxnResponse,
     isInDoubt: boolean,
   ): Promise<ProposalResult> {
     const { log } = this.#deps;
-    const keyValues = succeeded ? [keyValue] : (found?.keyValues ?? []);
+    const keyValues = succeeded ? [proposal] : (found?.keyValues ?? []);
     const [first] = keyValues;
-    if (first?.key !== keyValue.key) {
+    if (first?.key !== proposal.key) {
       const cause = this.#barrier.lose(logDiverged(log));
       return { kind: isInDoubt ? 'unknown' : 'refused', cause };
     }
-    const isOwn = first.value.equals(keyValue.value);
+    const isOwn = first.value.equals(proposal.value);
     try {
       log.apply(keyValues);
     } catch (error) {
@@ -353,7 +339,7 @@ export class EtcdLog implements CommitLog {
     if (isOwn) return { kind: 'stored' };
     // A process that is far behind would only lose the next slot, too.
     if (found === undefined || found.count === keyValues.length) return { kind: 'conflict' };
-    const cause = await this.#barrier.wait(startedAt).catch(messageOf);
+    const cause = await this.#barrier.wait(this.#startedAt).catch(messageOf);
     return cause === undefined ? { kind: 'conflict' } : { kind: 'refused', cause };
   }
 }

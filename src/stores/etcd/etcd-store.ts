@@ -8,21 +8,16 @@
  */
 
 import { safeLog, silent } from '../../base/log.ts';
-import type { StoredPet } from '../../model/pet.ts';
-import type { PetPage, PetQuery } from '../../model/pet-store.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
-import { AppliedCommits } from './applied-log.ts';
-import { etcdClock } from './calls.ts';
+import { AppliedLog } from './applied-log.ts';
+import { etcdClock, type StartDeps } from './calls.ts';
 import { EtcdLog } from './etcd-log.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
-import { joinCluster, type StartDeps } from './join-cluster.ts';
+import { joinCluster } from './join-cluster.ts';
 import { openLog, readLog } from './open-log.ts';
 
-/** A PetStore over an EtcdLog. Its reads always wait. */
-export type EtcdStore = Omit<LogStore<EtcdLog>, 'list' | 'get'> & {
-  list(query: PetQuery): Promise<PetPage>;
-  get(id: bigint): Promise<StoredPet | undefined>;
-};
+/** A PetStore over an EtcdLog. */
+export type EtcdStore = LogStore<EtcdLog>;
 
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
@@ -34,7 +29,7 @@ const START_REPORT_MS = 3_000;
 export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore> {
   const { prefix = DEFAULT_PREFIX, clock = etcdClock } = options;
   const logger = safeLog(options.log ?? silent);
-  let log: AppliedCommits | undefined;
+  let log: AppliedLog | undefined;
   const stopReporting = clock.every(START_REPORT_MS, () => {
     if (log === undefined) logger('info', 'The start waits for the etcd cluster');
     else logger('info', 'The start reads the pets from etcd', { pets: log.pets.length });
@@ -42,10 +37,10 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
   let start: StartDeps | undefined;
   try {
     start = await joinCluster(options);
-    log = new AppliedCommits(await openLog(start, prefix), clock);
-    const deps = { ...start, log, catchUp: await readLog(start, log), logger };
-    const store = await openLogStore(log, async (target) => new EtcdLog(deps, target));
-    return store as EtcdStore;
+    log = new AppliedLog(await openLog(start, prefix), start);
+    await readLog(start, log);
+    const deps = { ...start, log, logger };
+    return await openLogStore(log, async (target) => new EtcdLog(deps, target));
   } catch (error) {
     start?.calls.close();
     throw error;

@@ -8,13 +8,12 @@
  */
 
 import { createHash } from 'node:crypto';
-import { systemClock } from '../../base/clock.ts';
-import { encodeCommit } from '../commit.ts';
-import type { KeyEntry, KeyTable } from '../table/key-table.ts';
-import type { PetTable, TablePet } from '../table/pet-table.ts';
-import { AppliedCommits, type LogId } from './applied-log.ts';
+import { encodeTexts } from '../commit.ts';
+import type { KeyEntry, IdempotencyKeys } from '../table/idempotency-keys.ts';
+import type { PetTable } from '../table/pet-table.ts';
+import { AppliedLog, type LogId } from './applied-log.ts';
+import type { StartDeps } from './calls.ts';
 import { ifAbsent } from './etcd-json.ts';
-import type { StartDeps } from './join-cluster.ts';
 import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
 import { encodeMeta, encodeValue, LIMITS, LogLostError } from './slots.ts';
 
@@ -60,10 +59,11 @@ export async function importPets(
     const advice = 'stop it, and run the import again';
     throw new LogLostError(`Another process writes under ${prefix}: ${advice}`);
   };
-  const keyOf = new Map(keys.map((key) => [key.id, key]));
-  for (const batch of batchesOf(pets, log.lastId)) {
-    const batchKeys = batch.flatMap(({ id }) => keyOf.get(id) ?? []);
-    const text = encodeCommit({ after: log.lastId, pets: batch, keys: batchKeys });
+  let keysDone = keys.filter(({ id }) => id <= log.lastId).length;
+  for (const batch of pets.batchesAfter(log.lastId, Infinity, LIMITS.fullCommitBytes)) {
+    const firstKey = keysDone;
+    while (keysDone < keys.length && keys[keysDone]!.id <= batch.lastId) keysDone += 1;
+    const text = encodeTexts(batch.after, batch.text, keys.slice(firstKey, keysDone));
     const [key, value] = [log.nextSlot, encodeValue(log.digest, text)];
     await put(key, value);
     log.apply([{ key, value }]);
@@ -76,27 +76,12 @@ export async function importPets(
 export async function exportPets(
   deps: StartDeps,
   prefix: string,
-): Promise<{ readonly pets: PetTable; readonly keys: KeyTable }> {
+): Promise<{ readonly pets: PetTable; readonly keys: IdempotencyKeys }> {
   return readWhole(deps, await openLog(deps, prefix));
 }
 
-async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedCommits> {
-  const log = new AppliedCommits(id, systemClock, 0);
+async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
+  const log = new AppliedLog(id, deps);
   await readLog(deps, log);
   return log;
-}
-
-/** Yields the pets after the id, one commit at a time. */
-function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[]> {
-  let batch: TablePet[] = [];
-  let bytes = 0;
-  for (const { id, text, status } of pets.pets(after)) {
-    batch.push({ id, text, status });
-    bytes += Buffer.byteLength(text);
-    if (bytes < LIMITS.fullCommitBytes) continue;
-    yield batch;
-    batch = [];
-    bytes = 0;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -18,7 +18,7 @@ import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
 import { assertNoProblems } from '../../base/problem.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import { etcdClock, retried, type EtcdCalls, type EtcdClock, type FailedCall } from './calls.ts';
+import { etcdClock, retried, type FailedCall, type StartDeps } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
 import { etcdProblems, type ClusterOptions } from './etcd-options.ts';
 import { readCertificates } from './member.ts';
@@ -26,14 +26,6 @@ import { LogLostError } from './slots.ts';
 
 /** How long a step of a start may take without progress. */
 const START_MS = 10_000;
-
-/** What a start works with, and an import or export. */
-export interface StartDeps {
-  readonly calls: EtcdCalls;
-  readonly clock: EtcdClock;
-  /** Aborts the start. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /**
  * Resolves with a client of the cluster that the endpoints belong to; the caller closes it. Rejects

@@ -8,14 +8,13 @@
  * step makes no progress for ten seconds, the start ends: a supervisor starts the service again.
  */
 
-import type { AppliedCommits, LogId } from './applied-log.ts';
-import type { FailedCall } from './calls.ts';
-import { CatchUp } from './catch-up.ts';
+import type { AppliedLog, LogId } from './applied-log.ts';
+import type { StartDeps } from './calls.ts';
 import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
 import type { Txn, TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
-import { joinCluster, repeatUntilDone, type StartDeps } from './join-cluster.ts';
-import { decodeMeta, encodeMeta, Layout, LogLostError, newLogId } from './slots.ts';
+import { joinCluster, repeatUntilDone } from './join-cluster.ts';
+import { decodeMeta, encodeMeta, Layout, LogLostError, randomHex } from './slots.ts';
 
 /**
  * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
@@ -62,7 +61,7 @@ export async function openOrMakeLog(
   state: string,
 ): Promise<{ readonly log: LogId; readonly isNew: boolean }> {
   const layout = new Layout(prefix);
-  const own = encodeMeta({ logId: newLogId(), state });
+  const own = encodeMeta({ logId: randomHex(), state });
   // An existing log is found without a put, which etcd would refuse if its quota is used up.
   let meta = await findMeta(deps, layout);
   if (meta === undefined) {
@@ -136,13 +135,14 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
-export async function readLog(deps: StartDeps, log: AppliedCommits): Promise<CatchUp> {
-  const catchUp = new CatchUp(deps, log);
-  const run = async (): Promise<CatchUp | FailedCall> => (await catchUp.run('start')) ?? catchUp;
-  await repeatUntilDone(deps, run, () => log.lastId);
-  const { damage } = catchUp;
-  if (damage === undefined) return catchUp;
-  throw new LogLostError(`${damage}. Delete such keys, if you know what they are`);
+export async function readLog(deps: StartDeps, log: AppliedLog): Promise<void> {
+  await repeatUntilDone(
+    deps,
+    async () => (await log.catchUp('start')) ?? log,
+    () => log.lastId,
+  );
+  if (log.damage === undefined) return;
+  throw new LogLostError(`${log.damage}. Delete such keys, if you know what they are`);
 }
 
 /**

@@ -21,10 +21,8 @@
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, type Log } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import type { AppliedCommits } from './applied-log.ts';
-import { retried, type FailedCall } from './calls.ts';
-import type { CatchUp } from './catch-up.ts';
-import type { StartDeps } from './join-cluster.ts';
+import type { AppliedLog } from './applied-log.ts';
+import { retried, type FailedCall, type StartDeps } from './calls.ts';
 import { LogLostError } from './slots.ts';
 
 /** A read that waits longer is refused. */
@@ -51,8 +49,7 @@ interface Waiter {
 }
 
 export interface BarrierDeps extends StartDeps {
-  readonly log: AppliedCommits;
-  readonly catchUp: CatchUp;
+  readonly log: AppliedLog;
   readonly logger: Log;
 }
 
@@ -146,7 +143,7 @@ export class ReadBarrier {
     // All of them may have been refused during a pause.
     if (served.length === 0) return true;
     const startedAt = this.#deps.clock.now();
-    const failed = await this.#deps.catchUp.run('read').catch((error: unknown): FailedCall => ({
+    const failed = await this.#deps.log.catchUp('read').catch((error: unknown): FailedCall => ({
       kind: 'refused',
       cause: this.lose(error),
     }));

@@ -59,7 +59,8 @@ export interface Meta {
   readonly state: string;
 }
 
-export function newLogId(): string {
+/** Returns 32 random hex digits. */
+export function randomHex(): string {
   return randomBytes(16).toString('hex');
 }
 
@@ -79,8 +80,7 @@ const META: RegExp =
 
 /** Returns a value for a commit's text; `previous` is the digest of the commit before it. */
 export function encodeValue(previous: string, text: string): Buffer {
-  const nonce = randomBytes(16).toString('hex');
-  const rest = Buffer.from(`${nonce} ${previous}\n${text}`);
+  const rest = Buffer.from(`${randomHex()} ${previous}\n${text}`);
   const crc = zlib.crc32(rest).toString(16).padStart(8, '0');
   return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }

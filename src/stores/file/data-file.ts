@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import { systemMemory } from '../../base/memory.ts';
-import type { KeyEntry } from '../table/key-table.ts';
+import type { KeyEntry } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { hex, isIntact, type SnapshotId } from './journal-line.ts';

@@ -46,10 +46,11 @@ import {
 import { MAX_NEW_PET_BYTES } from '../../model/pet-text.ts';
 import { TextPet } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
-import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
-import { FULL_COMMIT_BYTES, type Outcome } from '../commit-queue.ts';
+import { createCommit, encodeCommit, FILE_COMMIT_BYTES } from '../commit.ts';
+import type { Commit, PendingPet } from '../commit.ts';
+import type { Outcome } from '../commit-queue.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { readDataFile } from './data-file.ts';
 import type { Journal, Written } from './journal.ts';
@@ -75,7 +76,7 @@ const SECURE_UNKNOWN_MS = 2000;
 
 export class FileLog implements CommitLog {
   readonly limits: CommitLimits = {
-    fullCommitBytes: FULL_COMMIT_BYTES,
+    fullCommitBytes: FILE_COMMIT_BYTES,
     petBytes: MAX_NEW_PET_BYTES,
     bytesAroundPet: 0,
   };

@@ -18,7 +18,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
-import { KeyTable } from '../table/key-table.ts';
+import { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
@@ -56,7 +56,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
-  const { pets = new PetTable(memory), keys = new KeyTable(clock) } = options;
+  const { pets = new PetTable(memory), keys = new IdempotencyKeys(clock) } = options;
   const { randomBits = () => randomInt(2 ** 32) } = options;
   const lock = await takeLock(disk, paths);
   const syncSeconds = new Histogram(SYNC_BOUNDS);

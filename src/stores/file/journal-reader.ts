@@ -13,9 +13,9 @@
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import { commitStart, decodeCommit, decodeKeysLine, scanCommit, type Commit } from '../commit.ts';
-import { MAX_COMMIT_BYTES } from '../commit-queue.ts';
-import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../table/key-table.ts';
+import { commitStart, decodeCommit, decodeKeysLine, MAX_COMMIT_BYTES } from '../commit.ts';
+import { scanCommit, type Commit } from '../commit.ts';
+import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../table/idempotency-keys.ts';
 import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';

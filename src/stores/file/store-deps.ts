@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
-import type { KeyTable } from '../table/key-table.ts';
+import type { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
 import { hex } from './journal-line.ts';
@@ -14,7 +14,7 @@ export interface StoreDeps {
   readonly paths: StorePaths;
   readonly lock: StoreLock;
   readonly pets: PetTable;
-  readonly keys: KeyTable;
+  readonly keys: IdempotencyKeys;
   readonly memory: Memory;
   readonly clock: Clock;
   readonly logger: Log;

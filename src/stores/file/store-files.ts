@@ -22,7 +22,7 @@ import { dirname } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import type { Durability } from '../../model/pet-store.ts';
 import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commit.ts';
-import type { KeyEntry } from '../table/key-table.ts';
+import type { KeyEntry } from '../table/idempotency-keys.ts';
 import {
   attributesOf,
   type DiskFile,

@@ -21,9 +21,7 @@ export class IdRanges {
 
   /** The greatest id, 0 if there are no ids. */
   get last(): bigint {
-    if (this.length === 0) return 0n;
-    const range = this.#firstIds.length - 1;
-    return this.#firstIds.at(range) + BigInt(this.length - 1 - this.#firstIndexes.at(range));
+    return this.length === 0 ? 0n : this.at(this.length - 1);
   }
 
   /** Makes room for more ranges. */
@@ -58,30 +56,18 @@ export class IdRanges {
 
   /** Returns the index of the id, or undefined if there is no such id. */
   indexOf(id: bigint): number | undefined {
-    const range = this.#rangeOf(id);
-    if (range < 0) return undefined;
-    const index = this.#positionIn(range, id);
-    return index < this.#endOf(range) ? index : undefined;
+    const index = this.countUpTo(id) - 1;
+    return index >= 0 && this.at(index) === id ? index : undefined;
   }
 
   /** How many ids are `id` or less, that is, the index of the first greater id. */
   countUpTo(id: bigint): number {
-    const range = this.#rangeOf(id);
-    return range < 0 ? 0 : Math.min(this.#positionIn(range, id) + 1, this.#endOf(range));
-  }
-
-  /** Returns the number of the last range that begins with `id` or a smaller id, or -1. */
-  #rangeOf(id: bigint): number {
-    return this.#firstIds.countBelow(id + 1n) - 1;
-  }
-
-  /** Returns the index of the id. If the range ends before the id, the result is past its end. */
-  #positionIn(range: number, id: bigint): number {
-    return this.#firstIndexes.at(range) + Number(id - this.#firstIds.at(range));
-  }
-
-  /** Returns the index after the last one of the range. */
-  #endOf(range: number): number {
-    return range + 1 < this.#firstIndexes.length ? this.#firstIndexes.at(range + 1) : this.length;
+    const ranges = this.#firstIds.countBelow(id + 1n);
+    if (ranges === 0) return 0;
+    // The last range that begins with `id` or a smaller id may end before it.
+    const end = ranges < this.#firstIndexes.length ? this.#firstIndexes.at(ranges) : this.length;
+    const range = ranges - 1;
+    const distance = Number(id - this.#firstIds.at(range));
+    return Math.min(this.#firstIndexes.at(range) + distance + 1, end);
   }
 }

@@ -7,6 +7,11 @@
  * The pets are in chunks, in the layout of the data file, so that a page without a filter is one
  * copy. In addition to its text a pet takes 4 bytes for its end and 4 in the index of its status; a
  * consecutive id takes none. This is simple because pets are only added, in ascending order of id.
+ *
+ * Pages are cached. Pets of one status are scattered in memory, so a page of 100 takes 100 small
+ * copies, 15 µs. Even a page that is one copy takes 2.5 µs, with the cache 0.02 (measured in
+ * process with 1,000 pets). A page that is not the last one never changes, since pets are only
+ * added at the end.
  */
 
 import { systemMemory, type Memory } from '../../base/memory.ts';
@@ -16,7 +21,6 @@ import { formatPets, PET_SEPARATOR } from '../../model/pet-text.ts';
 import { TextPage, TextPet } from '../../model/stored-pet.ts';
 import { Column } from './column.ts';
 import { IdRanges } from './id-ranges.ts';
-import { PageCache } from './page-cache.ts';
 import type { ScannedPets } from './pet-scanner.ts';
 
 export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
@@ -28,7 +32,7 @@ export interface TablePet {
   readonly status: PetStatus | undefined;
 }
 
-/** Consecutive pets. */
+/** Pets for one commit. */
 export interface PetBatch {
   /** The last id before them, and their own last one. */
   readonly after: bigint;
@@ -42,6 +46,12 @@ const CHUNK_BYTES: number = 1 << 20;
 
 /** This many of the longest pets fit into one string. */
 const PAGE_LENGTH = 100;
+
+/** Together they bound the pages of a status to 4 Mi characters, of one or two bytes each. */
+const MAX_PAGES = 256;
+const MAX_PAGE_LENGTH: number = 16 << 10;
+/** A column of 32 bits cannot hold a greater index. */
+const INDEX_BOUND: number = 2 ** 32;
 
 interface Chunk {
   readonly bytes: Buffer;
@@ -60,11 +70,12 @@ export class PetTable {
   readonly #ends: Column<Uint32Array>;
   readonly #ids: IdRanges;
   readonly #byStatus: Readonly<Record<PetStatus, Column<Uint32Array>>>;
-  readonly #pages: Readonly<Record<PetStatus | 'any', PageCache>> = {
-    any: new PageCache(),
-    available: new PageCache(),
-    pending: new PageCache(),
-    sold: new PageCache(),
+  /** The cached pages, the oldest first, by the position of their first pet and their limit. */
+  readonly #pages: Readonly<Record<PetStatus | 'any', Map<number, PetPage>>> = {
+    any: new Map(),
+    available: new Map(),
+    pending: new Map(),
+    sold: new Map(),
   };
 
   constructor(memory: Memory = systemMemory) {
@@ -160,9 +171,14 @@ export class PetTable {
     const from = after === undefined ? 0 : this.#ids.countUpTo(after);
     const first = status === undefined ? from : this.#byStatus[status].countBelow(from);
     const pages = this.#pages[status ?? 'any'];
-    return (
-      pages.get(first, limit) ?? pages.keep(first, limit, this.#makePage(first, limit, status))
-    );
+    const key = limit * INDEX_BOUND + first;
+    const cached = pages.get(key);
+    if (cached !== undefined) return cached;
+    const page = this.#makePage(first, limit, status);
+    if (page.next === undefined || page.text.length > MAX_PAGE_LENGTH) return page;
+    if (pages.size === MAX_PAGES) pages.delete(pages.keys().next().value!);
+    pages.set(key, page);
+    return page;
   }
 
   count(): PetCount {
@@ -195,16 +211,18 @@ export class PetTable {
 
   /**
    * Yields the pets after an id in batches, each for one commit: at most `maxPets`, with at most
-   * `maxBytes`, or one pet. Their ids must be consecutive.
+   * `maxBytes`, or one pet.
    */
-  *batchesAfter(id: bigint, maxPets: number, maxBytes: number): Generator<PetBatch> {
-    for (let from = this.#ids.countUpTo(id); from < this.length;) {
+  *batchesAfter(after: bigint, maxPets: number, maxBytes: number): Generator<PetBatch> {
+    for (let from = this.#ids.countUpTo(after); from < this.length;) {
       const stop = Math.min(from + maxPets, this.#chunkEnd(from));
       const start = this.#startOf(from);
       let to = from + 1;
       while (to < stop && this.#ends.at(to) - start <= maxBytes) to += 1;
       const text = this.#textBetween(from, to).replaceAll(PET_SEPARATOR, ',');
-      yield { after: this.#ids.at(from) - 1n, lastId: this.#ids.at(to - 1), text };
+      const lastId = this.#ids.at(to - 1);
+      yield { after, lastId, text };
+      after = lastId;
       from = to;
     }
   }
@@ -246,13 +264,12 @@ export class PetTable {
   /** Makes the page of `limit` pets from position `first` on, of all pets or of one status. */
   #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
     const indexes = status === undefined ? undefined : this.#byStatus[status];
-    const length = indexes === undefined ? this.length : indexes.length;
+    const length = indexes?.length ?? this.length;
     const end = Math.min(first + limit, length);
     const texts =
       indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
-    if (end >= length) return new TextPage(formatPets(texts), undefined);
-    const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
-    return new TextPage(formatPets(texts), this.#ids.at(last));
+    const next = end < length ? this.#ids.at(indexes?.at(end - 1) ?? end - 1) : undefined;
+    return new TextPage(formatPets(texts), next);
   }
 
   /** Returns the texts of consecutive pets, one text for each chunk that they are in. */

@@ -157,7 +157,7 @@ test('While others write faster than a process reads, it refuses all, and says w
   life.beforeCreate = () => write(10);
   const message = /: The etcd cluster cannot be used: catching up takes more than 5 seconds: other/;
   const create = assert.rejects(store.create(rex), { ...REFUSED, message });
-  const read = assert.rejects(store.list({ limit: 1 }), REFUSED);
+  const read = assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
   const startedAt = clock.now();
   const tooLate = clock.sleep(10_000).then(() => assert.fail('no response'));
   await Promise.race([Promise.all([create, read]), tooLate]);
@@ -217,6 +217,14 @@ for (const [what, withinMs, happens] of MEANWHILE) {
     });
   }
 }
+
+test('Creates with one key, of which the first is in doubt, end with it', async (t) => {
+  const { store, fates, clock } = await open(t);
+  fates.push(...always(CUT));
+  const create = (): Promise<void> => assert.rejects(store.createOnce(rex, KEY), UNKNOWN);
+  await Promise.all([create(), create(), create()]);
+  assert.ok(clock.now() < 16_000, `${clock.now()} ms`);
+});
 
 test('A key is in doubt until its slot is taken', async (t) => {
   const { store, fates } = await open(t);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { AppliedCommits } from '../../../src/stores/etcd/applied-log.ts';
+import { AppliedLog } from '../../../src/stores/etcd/applied-log.ts';
 import { decodeMeta, digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
 import { Layout } from '../../../src/stores/etcd/slots.ts';
 import {
@@ -74,12 +74,13 @@ for (const [what, whileRunning, atStart, key, content] of DAMAGES) {
     test(`A store ends its work at a ${operation} if ${what}`, async (t) => {
       const { etcd, store } = await withPets(t);
       damage(etcd.entries, key, content);
-      const call = operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
+      const call = async () =>
+        operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
       await assert.rejects(call, { ...REFUSED, message: whileRunning });
       assert.match((await store.lost).message, whileRunning!);
       assert.match(store.problem() ?? '', whileRunning!);
       await assert.rejects(store.create(rex), REFUSED);
-      await assert.rejects(store.get(1n), REFUSED);
+      await assert.rejects(async () => store.get(1n), REFUSED);
       assert.equal(store.count().total, 3);
     });
   }
@@ -112,7 +113,7 @@ test('A store ends its work at a read if a slot before another one is missing', 
   const { etcd, store } = await withPets(t);
   damage(etcd.entries, slot(5), copy);
   const message = `${slot(5)} does not follow the last pet, 3: the log is damaged`;
-  await assert.rejects(store.list({ limit: 1 }), { ...REFUSED, message });
+  await assert.rejects(async () => store.list({ limit: 1 }), { ...REFUSED, message });
   assert.equal((await store.lost).message, message);
 });
 
@@ -152,7 +153,7 @@ test('The log is counted in stretches, one after the other', async (t) => {
   const { etcd } = await openSimulated(t);
   const meta = etcd.entries.get(META)!;
   const id = { ...decodeMeta(META, meta), layout: new Layout('petstore/'), meta };
-  const log = new AppliedCommits(id, new VirtualClock());
+  const log = new AppliedLog(id, { calls: etcd.calls(), clock: new VirtualClock() });
   for (const [key, value] of commitsOfOne('petstore/', meta)) {
     if (log.lastId === 70_000n) break;
     log.apply([{ key, value }]);

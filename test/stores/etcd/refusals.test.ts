@@ -116,7 +116,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
         await outOfReach(opened);
         assert.match(store.problem() ?? '', message);
         assert.ok(callsOf(store, { call: 'read', outcome }) > 0);
-        await assert.rejects(store.get(1n), { ...REFUSED, message });
+        await assert.rejects(async () => store.get(1n), { ...REFUSED, message });
         await assert.rejects(store.create(rex), REFUSED);
         const refused = new RegExp(`^The etcd cluster refuses: .*${cause}$`);
         await assert.rejects(openStore(t, options), { ...REFUSED, message: refused });
@@ -133,7 +133,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     const { members, store } = opened;
     const [, second, third] = members;
     await Promise.all([second?.kill(), third?.kill()]);
-    await assert.rejects(store.list({ limit: 1 }), REFUSED);
+    await assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
     await outOfReach(opened);
     await assert.rejects(store.create(rex), REFUSED);
     assert.equal(callsOf(store, { call: 'create' }), 0, 'no create is proposed any more');
@@ -206,7 +206,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     await members[0]?.kill();
     members[0]?.restart();
     // A read finds that the connection is cut; a create would be in doubt.
-    await assert.rejects(store.list({ limit: 1 }), REFUSED);
+    await assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
     await assert.rejects(store.create(rex), REFUSED);
     fileOf('cert', CERTIFICATE_PEM);
     // Creates are refused until a read finds the cluster.

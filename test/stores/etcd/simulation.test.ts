@@ -12,7 +12,7 @@ import { EtcdLog } from '../../../src/stores/etcd/etcd-log.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
-import { KeyTable } from '../../../src/stores/table/key-table.ts';
+import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
 import { isWhole, SEED } from '../../support/extent.ts';
 import { simulated } from '../../support/etcd/opened-store.ts';
@@ -155,7 +155,7 @@ const BREAKS: readonly (readonly [what: string, run: () => Result])[] = [
   ['waits without end for a response to a create', without(EtcdLog, 'expire', SILENT)],
   ['lets a read wait without end', without(ReadBarrier, 'expire', SILENT)],
   ['is ready while it refuses reads', without(EtcdLog, 'refusal', SILENT)],
-  ['finds no keys', without(KeyTable, 'find', 'unsent')],
+  ['finds no keys', without(IdempotencyKeys, 'find', 'unsent')],
 ];
 
 const tests = new Map<string, (t: TestContext) => void>();

@@ -8,7 +8,7 @@ import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commit.ts';
 import { headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal } from '../../../src/stores/file/journal-reader.ts';
-import { MAX_IDEMPOTENCY_KEYS } from '../../../src/stores/table/key-table.ts';
+import { MAX_IDEMPOTENCY_KEYS } from '../../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import {
   EXPIRES_AT,

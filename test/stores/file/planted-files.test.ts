@@ -22,7 +22,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { exportDataFile, openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { KeyTable } from '../../../src/stores/table/key-table.ts';
+import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
@@ -59,7 +59,7 @@ const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   },
   'copy-pets --from': (path) => loadDataFile(nodeDisk, path),
   'copy-pets --to': (path) =>
-    exportDataFile(path, { pets: new PetTable(), keys: new KeyTable(systemClock) }),
+    exportDataFile(path, { pets: new PetTable(), keys: new IdempotencyKeys(systemClock) }),
 };
 
 /** The paths, each with the uses that a hard link there may not keep from their work. */

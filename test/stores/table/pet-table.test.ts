@@ -6,6 +6,7 @@ import { INT64_MAX } from '../../../src/base/int64.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { PET_STATUSES, type PetStatus } from '../../../src/model/pet.ts';
 import { formatMembers, formatPet } from '../../../src/model/pet-text.ts';
+import type { PetQuery } from '../../../src/model/pet-store.ts';
 import { PetTable, type TablePet } from '../../../src/stores/table/pet-table.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
@@ -53,6 +54,35 @@ test('A table grows over many chunks, small and large, and returns all its text'
   for (const id of [499, 500, 501, 1000, 1001, 1024, 1025, 4000]) {
     assert.ok(table.get(BigInt(id))?.text === texts[id - 1]);
   }
+});
+
+test('A page is cached, unless it is the last one, or large; the oldest is evicted', () => {
+  const table = new PetTable();
+  for (let id = 1n; id <= 2000n; id += 1n) {
+    table.append(petOf(id, id === 1000n ? 16_330 : id === 1001n ? 16_331 : 1, 'sold'));
+  }
+  const isCached = (query: PetQuery): boolean => table.list(query) === table.list(query);
+  for (const [limit, after, cached] of [
+    [1, 0n, true],
+    // The text of this page has 16,384 characters, and that of the next one 16,385.
+    [1, 999n, true],
+    [1, 1000n, false],
+    [1, 1999n, false],
+    [200, 0n, true],
+    [1000, 0n, false],
+  ] as const) {
+    for (const status of [undefined, 'sold'] as const) {
+      assert.equal(isCached({ limit, after, status }), cached, `${limit} pets after ${after}`);
+    }
+  }
+  const pages = Array.from({ length: 256 }, (_, first) =>
+    table.list({ limit: 2, after: BigInt(first) }),
+  );
+  const again = (first: number): boolean =>
+    table.list({ limit: 2, after: BigInt(first) }) === pages[first];
+  assert.ok(pages.every((_, first) => again(first)));
+  table.list({ limit: 2, after: 256n });
+  assert.deepEqual([again(1), again(0), again(1)], [true, false, false]);
 });
 
 test('Adding pets takes no memory if room was reserved for them', () => {

@@ -11,6 +11,8 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
+import type { NewPet, StoredPet } from '../../model/pet.ts';
+import { KeyReusedError } from '../../model/pet-store.ts';
 
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/idempotency-key.ts). */
 export type KeyHash = string;
@@ -24,8 +26,6 @@ export interface KeyEntry {
   readonly expiresAt: number;
 }
 
-export type KeyClock = Pick<Clock, 'now' | 'timeOfDay'>;
-
 export const MAX_IDEMPOTENCY_KEYS = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;
 
@@ -35,8 +35,8 @@ interface HeldKey {
   readonly endsAt: number;
 }
 
-export class KeyTable {
-  readonly #clock: KeyClock;
+export class IdempotencyKeys {
+  readonly #clock: Pick<Clock, 'now' | 'timeOfDay'>;
   readonly #capacity: number;
   readonly #keys: Map<KeyHash, HeldKey> = new Map();
   /**
@@ -45,10 +45,11 @@ export class KeyTable {
    */
   readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
   #lastId = 0n;
-  #evicted = 0;
+  /** How many keys were evicted before they expired. */
+  evicted = 0;
 
   /** For tests: `capacity` is how many keys are kept. */
-  constructor(clock: KeyClock, capacity: number = MAX_IDEMPOTENCY_KEYS) {
+  constructor(clock: Pick<Clock, 'now' | 'timeOfDay'>, capacity: number = MAX_IDEMPOTENCY_KEYS) {
     this.#clock = clock;
     this.#capacity = capacity;
   }
@@ -56,11 +57,6 @@ export class KeyTable {
   /** How many keys are held, including expired ones. */
   get length(): number {
     return this.#keys.size;
-  }
-
-  /** How many keys were evicted before they expired. */
-  get evicted(): number {
-    return this.#evicted;
   }
 
   /**
@@ -97,7 +93,7 @@ export class KeyTable {
     const { value: oldest } = this.#oldestFirst.next();
     if (oldest === undefined) return;
     const held = this.#keys.get(oldest);
-    if (held !== undefined && held.endsAt > this.#clock.now()) this.#evicted += 1;
+    if (held !== undefined && held.endsAt > this.#clock.now()) this.evicted += 1;
     this.#keys.delete(oldest);
   }
 }
@@ -105,4 +101,13 @@ export class KeyTable {
 /** Returns a copy. A key that was cut out of a longer string would keep that string in memory. */
 function flat(key: KeyHash): KeyHash {
   return Buffer.from(key, 'latin1').toString('latin1');
+}
+
+/**
+ * Returns `pet`, which the key stored. Throws KeyReusedError unless the new pet has the same
+ * values; its JSON text may differ.
+ */
+export function replayedPet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
+  if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
+  throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   KEY_LIFETIME_MS,
-  KeyTable,
+  IdempotencyKeys,
   MAX_IDEMPOTENCY_KEYS,
   type KeyEntry,
-} from '../../../src/stores/table/key-table.ts';
+} from '../../../src/stores/table/idempotency-keys.ts';
 import { usedBytes } from '../../support/process/heap.ts';
 import { forAll } from '../../support/random.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
@@ -16,7 +16,7 @@ import { TestClock } from '../../support/test-clock.ts';
 test('The newest 100,000 keys are kept, and each takes about 200 bytes', () => {
   const measure = (): number => {
     const before = usedBytes();
-    const table = new KeyTable(new TestClock().options);
+    const table = new IdempotencyKeys(new TestClock().options);
     for (let id = 1; id <= MAX_IDEMPOTENCY_KEYS + 1; id += 1) {
       table.add({ key: requestKey(id), id: BigInt(id) });
     }
@@ -33,7 +33,7 @@ test('With any keys, ids and times the table equals a list that is searched', ()
   forAll(300, (random) => {
     const capacity = 1 + random.below(40);
     const clock = new TestClock();
-    const table = new KeyTable(clock.options, capacity);
+    const table = new IdempotencyKeys(clock.options, capacity);
     let model: ModelEntry[] = [];
     let evicted = 0;
     for (let id = 1; id <= 200; id += 1) {
