@@ -41,11 +41,7 @@ import {
 } from './router.ts';
 
 /** For the `request` event of a node:http server. */
-export interface Listener {
-  (request: IncomingMessage, response: ServerResponse): void;
-  /** Returns the CORS fields of the response to a request that the parser rejects. */
-  clientErrorHeaders?(origin: string | undefined): readonly string[];
-}
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
@@ -82,7 +78,7 @@ export interface ListenerOptions {
 export interface CorsPolicy {
   /** Returns the response to a preflight from an allowed origin, or undefined. */
   preflight(request: IncomingMessage): ApiResponse | undefined;
-  /** Returns the header fields of every response to this origin, except at public paths. */
+  /** Returns the header fields of the responses to this origin. */
   headersFor(origin: string | undefined): readonly string[];
 }
 
@@ -134,7 +130,7 @@ export function createListener(options: ListenerOptions): Listener {
   const findRoute = createRouter(options.operations, prefix);
   const protectedPath = `${prefix}${options.protectedPath}`;
 
-  const listener: Listener = (request, response) => {
+  return (request, response) => {
     const { method = '' } = request;
     const headers = readHeaders(request.rawHeaders);
     // After a response, node:http discards the body by running its stream to the end, unless
@@ -186,8 +182,6 @@ export function createListener(options: ListenerOptions): Listener {
       readBody: () => readBody(context, options.bodyLimitBytes),
     });
   };
-  if (cors !== undefined) listener.clientErrorHeaders = (origin) => cors.headersFor(origin);
-  return listener;
 }
 
 /** The response to OPTIONS for the server as a whole. */
@@ -236,7 +230,7 @@ function respond(context: RequestContext, asked: Asked, apiResponse: ApiResponse
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, requestId, startedAt, path, operation, keyUse, status, bodyBytes });
   if (response.destroyed) return;
-  const headers = extraHeaders(context, asked, status);
+  const headers = extraHeaders(context, asked, apiResponse);
   const isEarly = isEarlyResponse(context, status);
   const { socket } = request;
   // createHttpServer sets it already. On another server, node:http would reset the connection.
@@ -250,17 +244,18 @@ const CLOSE: readonly string[] = ['Connection', 'close'];
 /** Header fields in addition to the response's own. */
 function extraHeaders(
   { options: { cors }, request, requestId }: RequestContext,
-  { route, operation }: Asked,
-  status: number,
+  { operation }: Asked,
+  { status, headers: own }: ApiResponse,
 ): readonly string[] {
   // A removed operation is no longer deprecated.
   const headers = operation === undefined || status === 410 ? NO_HEADERS : operation.headers;
-  const allowsAnyOrigin = route?.allowsAnyOrigin === true;
-  if (requestId === '' && cors === undefined && !allowsAnyOrigin) return headers;
+  if (requestId === '' && cors === undefined) return headers;
   const all = [...headers];
   if (requestId !== '') all.push('X-Request-Id', requestId);
-  if (allowsAnyOrigin) all.push('Access-Control-Allow-Origin', '*');
-  else if (cors !== undefined) all.push(...cors.headersFor(request.headers.origin));
+  // A response that any web page may read has that field already.
+  if (cors !== undefined && !own.includes('Access-Control-Allow-Origin')) {
+    all.push(...cors.headersFor(request.headers.origin));
+  }
   return all;
 }
 

@@ -9,8 +9,6 @@ export interface Operation {
   readonly path: string;
   /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
   readonly needsKey: boolean | 'metrics';
-  /** True if any web page may read it, whatever the CORS policy is. */
-  readonly allowsAnyOrigin?: true;
   readonly deprecation?: Deprecation;
   /**
    * Returns the response, or a promise if it is not known yet: a promise costs 10 % of a short

@@ -71,8 +71,6 @@ export interface Route {
   /** By method. HEAD is included if GET is. */
   readonly operations: ReadonlyMap<string, RoutedOperation>;
   readonly needsKey: Operation['needsKey'];
-  /** True if one of the operations is public: then all responses of this path are. */
-  readonly allowsAnyOrigin: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
   readonly optionsResponse: ApiResponse;
@@ -94,29 +92,13 @@ function routeOf(operations: readonly Operation[], prefix: string): Route {
   const get = byMethod.get('GET');
   if (get !== undefined) byMethod.set('HEAD', get);
   const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
-  const allowsAnyOrigin = operations.some((operation) => operation.allowsAnyOrigin === true);
   return {
     operations: byMethod,
     needsKey: operations.find(({ needsKey }) => needsKey)?.needsKey ?? false,
-    allowsAnyOrigin,
     allow,
-    optionsResponse: emptyResponse([
-      'Allow',
-      allow,
-      ...(allowsAnyOrigin ? ANY_ORIGIN_PREFLIGHT : []),
-    ]),
+    optionsResponse: emptyResponse(['Allow', allow]),
   };
 }
-
-/** For a preflight of any page (Fetch standard). `*` does not include Authorization. */
-const ANY_ORIGIN_PREFLIGHT: readonly string[] = [
-  'Access-Control-Allow-Methods',
-  'GET, HEAD',
-  'Access-Control-Allow-Headers',
-  '*, Authorization',
-  'Access-Control-Max-Age',
-  '600',
-];
 
 function routed(operation: Operation, prefix: string): RoutedOperation {
   const { deprecation } = operation;
