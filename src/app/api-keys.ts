@@ -5,7 +5,8 @@
  */
 
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
-import { isObject, type Problem } from '../base/problem.ts';
+import { isObject } from '../base/exact-json.ts';
+import type { Problem } from '../base/problem.ts';
 import type { ApiKey, Keyring, KeyUse } from '../http/bearer.ts';
 
 export interface NamedApiKey {

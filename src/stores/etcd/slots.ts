@@ -17,6 +17,7 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
+import { hex } from '../../base/ascii.ts';
 import type { CommitLimits } from '../commit-log.ts';
 
 /**
@@ -81,7 +82,7 @@ const META: RegExp =
 export function encodeValue(previous: string, text: string): Buffer {
   const nonce = randomBytes(16).toString('hex');
   const rest = Buffer.from(`${nonce} ${previous}\n${text}`);
-  const crc = zlib.crc32(rest).toString(16).padStart(8, '0');
+  const crc = hex(zlib.crc32(rest));
   return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }
 

@@ -2,12 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
+import { hex } from '../../base/ascii.ts';
 import { messageOf } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
 import type { KeyEntry } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { hex, isIntact, type SnapshotId } from './journal-line.ts';
+import { isIntact, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
 import { DamagedFileError, fileAt, readAll, withFileIfPresent, withLine } from './read-file.ts';

@@ -13,7 +13,7 @@
  */
 
 import zlib from 'node:zlib';
-import { LINE_FEED, SPACE } from '../../base/ascii.ts';
+import { hex, LINE_FEED, SPACE } from '../../base/ascii.ts';
 import type { Memory } from '../../base/memory.ts';
 
 /** The snapshot that a journal follows. */
@@ -120,8 +120,4 @@ function hexDigit(byte: number | undefined): number | undefined {
   if (byte === undefined) return undefined;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
-}
-
-export function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
 }

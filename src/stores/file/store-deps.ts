@@ -1,5 +1,6 @@
 /** What the parts of an open store share: its paths, its tables, and what tests replace. */
 
+import { hex } from '../../base/ascii.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
@@ -7,7 +8,6 @@ import type { Memory } from '../../base/memory.ts';
 import type { KeyTable } from '../table/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
-import { hex } from './journal-line.ts';
 
 export interface StoreDeps {
   readonly disk: Disk;
