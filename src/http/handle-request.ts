@@ -118,7 +118,6 @@ interface Asked {
   /** As in RequestSummary. */
   readonly path: string;
   readonly keyUse?: KeyUse | undefined;
-  readonly route?: Route;
   readonly operation?: RoutedOperation;
 }
 
@@ -159,15 +158,15 @@ export function createListener(options: ListenerOptions): Listener {
 
     const { route, parameter: pathParameter } = match;
     const refusal = findRefusal(headers, query);
-    if (refusal !== undefined) return refuse(context, { path, keyUse, route }, refusal);
+    if (refusal !== undefined) return refuse(context, { path, keyUse }, refusal);
     if (method === 'OPTIONS') {
-      return respond(context, { path, keyUse, route }, route.optionsResponse);
+      return respond(context, { path, keyUse }, route.optionsResponse);
     }
     const routed = route.operations.get(method);
     if (routed === undefined) {
-      return refuse(context, { path, keyUse, route }, methodNotAllowed(path, method, route));
+      return refuse(context, { path, keyUse }, methodNotAllowed(path, method, route));
     }
-    const asked = { path, keyUse, route, operation: routed };
+    const asked = { path, keyUse, operation: routed };
     const { operation, removedAt } = routed;
     if (removedAt !== undefined && options.now() >= removedAt) {
       return refuse(context, asked, removedError(operation, prefix));

@@ -61,16 +61,6 @@ function handleClientErrors(
   queue: PipelineQueue,
   { maxHeaderSize, headersTimeout }: Limits,
 ): void {
-  const faulty = new WeakSet<Duplex>();
-  // A client is not late if the service has not read its connection, or only a moment ago began to:
-  // its request may have arrived. node:http reports this timeout once; from then on
-  // stalled-connections.ts does the checks.
-  const mayBeUnread = (socket: Duplex): boolean => {
-    const connection = queue.connections.get(socket);
-    if (connection === undefined) return false;
-    const readFor = performance.now() - connection.readSince;
-    return connection.state !== 'reading' || readFor < headersTimeout / 2;
-  };
   const refuse = (socket: Duplex, error: ApiError): void =>
     queue.endWith(socket, (isHead) => endWithError(socket, error, isHead));
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
@@ -86,11 +76,15 @@ function handleClientErrors(
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     const { code, rawPacket, bytesParsed } = error;
     if (code === 'HPE_PAUSED') return queue.keepUnparsed(socket, rawPacket!.subarray(bytesParsed));
+    const { state, readSince = 0 } = queue.connections.get(socket) ?? {};
     // The parser reports the error again at each later chunk, and at the end. Behind a last
     // response it may find one, too: that connection is closing, and to destroy it could reset it.
-    if (faulty.has(socket) || !socket.writable) return;
-    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeUnread(socket)) return;
-    faulty.add(socket);
+    if (state === 'ended' || !socket.writable) return;
+    // A client is not late if the service has not read its connection, or only a moment ago began
+    // to: its request may have arrived. node:http reports this timeout once; from then on
+    // stalled-connections.ts does the checks.
+    const isRead = state !== 'waiting' && performance.now() - readSince > headersTimeout / 2;
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && !isRead) return;
     refuse(socket, toApiError(error, maxHeaderSize));
   });
   // node:http's timeout of an idle connection. A listener replaces its action.

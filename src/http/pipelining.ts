@@ -17,7 +17,8 @@
  *     reading  is read     is served          waiting, if the response before it is not out yet,
  *                                             or if its connection was served in this iteration
  *                                             of the event loop
- *                                             ended, if the response before it was the last
+ *                                             ended, if the response before it was the last, or
+ *                                             its bytes are not HTTP
  *     waiting  is paused   is not parsed yet  reading, in its turn
  *                                             ended, if the response before it was the last
  *     ended    is closing  is discarded       –
@@ -98,12 +99,14 @@ export class PipelineQueue {
     const response = connection?.current;
     if (connection === undefined || response === undefined) return writeLast(false);
     const { req } = response;
-    if (!req.complete && !response.headersSent) writeLast(req.method === 'HEAD');
-    else if (!isOut(response) && req.complete) {
-      this.#wait(connection, response, () => writeLast(false));
-    } else if (!isOut(response)) response.once('finish', () => lingeringClose(socket));
-    else if (req.complete) writeLast(false);
-    else lingeringClose(socket);
+    if (req.complete && !isOut(response)) {
+      return this.#wait(connection, response, () => writeLast(false));
+    }
+    connection.state = 'ended';
+    if (req.complete) writeLast(false);
+    else if (!response.headersSent) writeLast(req.method === 'HEAD');
+    else if (isOut(response)) lingeringClose(socket);
+    else response.once('finish', () => lingeringClose(socket));
   }
 
   #wait(connection: Connection, response: ServerResponse, begin: () => void): void {
