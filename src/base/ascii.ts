@@ -6,11 +6,6 @@ export const COMMA = 0x2c;
 export const ZERO = 0x30;
 export const CLOSE_BRACKET = 0x5d;
 
-/** Returns the 8 hex digits of 32 bits. */
-export function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
-}
-
 /** Returns false for undefined, too, which a read past the end of a buffer gives. */
 export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;

@@ -31,14 +31,7 @@ import {
   readTarget,
   type RequestHeaders,
 } from './request-header.ts';
-import {
-  createRouter,
-  normalizePath,
-  percentDecode,
-  removedError,
-  type Route,
-  type RoutedOperation,
-} from './router.ts';
+import { createRouter, normalizePath, percentDecode, type Route } from './router.ts';
 
 /** For the `request` event of a node:http server. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -57,8 +50,6 @@ export interface ListenerOptions {
   /** Returns the API keys in force for `needsKey`. Called for each request that needs a key. */
   keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
-  /** The time of day in milliseconds since 1970. */
-  now(): number;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isDraining(): boolean;
   readonly log: Log;
@@ -118,7 +109,7 @@ interface Asked {
   /** As in RequestSummary. */
   readonly path: string;
   readonly keyUse?: KeyUse | undefined;
-  readonly operation?: RoutedOperation;
+  readonly operation?: Operation;
 }
 
 /** The request breaks a rule of HTTP: a proxy may have understood it differently. */
@@ -162,18 +153,11 @@ export function createListener(options: ListenerOptions): Listener {
     if (method === 'OPTIONS') {
       return respond(context, { path, keyUse }, route.optionsResponse);
     }
-    const routed = route.operations.get(method);
-    if (routed === undefined) {
+    const operation = route.operations.get(method);
+    if (operation === undefined) {
       return refuse(context, { path, keyUse }, methodNotAllowed(path, method, route));
     }
-    const asked = { path, keyUse, operation: routed };
-    const { operation, removedAt } = routed;
-    if (removedAt !== undefined && options.now() >= removedAt) {
-      return refuse(context, asked, removedError(operation, prefix));
-    }
-
-    call(context, asked, operation, {
-      prefix,
+    call(context, { path, keyUse, operation }, operation, {
       pathParameter,
       query,
       apiKey: apiKey?.text ?? '',
@@ -225,11 +209,11 @@ function respond(context: RequestContext, asked: Asked, apiResponse: ApiResponse
   const { options, request, response, startedAt, requestId } = context;
   const { path, keyUse } = asked;
   const { status } = apiResponse;
-  const operation = asked.operation?.operation.name ?? '';
+  const operation = asked.operation?.name ?? '';
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, requestId, startedAt, path, operation, keyUse, status, bodyBytes });
   if (response.destroyed) return;
-  const headers = extraHeaders(context, asked, apiResponse);
+  const headers = extraHeaders(context, apiResponse);
   const isEarly = isEarlyResponse(context, status);
   const { socket } = request;
   // createHttpServer sets it already. On another server, node:http would reset the connection.
@@ -243,16 +227,13 @@ const CLOSE: readonly string[] = ['Connection', 'close'];
 /** Header fields in addition to the response's own. */
 function extraHeaders(
   { options: { cors }, request, requestId }: RequestContext,
-  { operation }: Asked,
-  { status, headers: own }: ApiResponse,
+  { headers }: ApiResponse,
 ): readonly string[] {
-  // A removed operation is no longer deprecated.
-  const headers = operation === undefined || status === 410 ? NO_HEADERS : operation.headers;
-  if (requestId === '' && cors === undefined) return headers;
-  const all = [...headers];
+  if (requestId === '' && cors === undefined) return NO_HEADERS;
+  const all: string[] = [];
   if (requestId !== '') all.push('X-Request-Id', requestId);
   // A response that any web page may read has that field already.
-  if (cors !== undefined && !own.includes('Access-Control-Allow-Origin')) {
+  if (cors !== undefined && !headers.includes('Access-Control-Allow-Origin')) {
     all.push(...cors.headersFor(request.headers.origin));
   }
   return all;

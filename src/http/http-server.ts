@@ -87,10 +87,6 @@ function handleClientErrors(
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && !isRead) return;
     refuse(socket, toApiError(error, maxHeaderSize));
   });
-  // node:http's timeout of an idle connection. A listener replaces its action.
-  server.on('timeout', (socket) => {
-    if (queue.connections.get(socket)?.state !== 'waiting') socket.destroy();
-  });
 }
 
 /** What node:http adds to the errors of its parser. */

@@ -60,6 +60,10 @@ test('An API key has its own idempotency keys, however it is configured', async 
     told(await service.post(REX, { ...keyed('k'), Authorization: `Bearer ${key}` }));
   assert.deepEqual(await send(KEY), [201, null, REX_1]);
   assert.deepEqual(await send('other'), [201, null, REX_1.replace('1', '2')]);
+  // Neither a digest nor its line is a key.
+  for (const text of [digest, `sha256:${digest}`]) {
+    assert.deepEqual(await send(text), [401, null, 'unauthorized']);
+  }
   service.app.setApiKeys([KEY]);
   assert.deepEqual(await send(KEY), REPLAYED);
 });

@@ -17,7 +17,7 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import { hex } from '../../base/ascii.ts';
+import { hex } from '../commit.ts';
 import type { CommitLimits } from '../commit-log.ts';
 
 /**

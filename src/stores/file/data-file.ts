@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { hex } from '../../base/ascii.ts';
 import { messageOf } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
+import { hex } from '../commit.ts';
 import type { KeyEntry } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';

@@ -13,8 +13,9 @@
  */
 
 import zlib from 'node:zlib';
-import { hex, LINE_FEED, SPACE } from '../../base/ascii.ts';
+import { LINE_FEED, SPACE } from '../../base/ascii.ts';
 import type { Memory } from '../../base/memory.ts';
+import { hex } from '../commit.ts';
 
 /** The snapshot that a journal follows. */
 export interface SnapshotId {

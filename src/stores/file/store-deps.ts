@@ -1,10 +1,10 @@
 /** What the parts of an open store share: its paths, its tables, and what tests replace. */
 
-import { hex } from '../../base/ascii.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
+import { hex } from '../commit.ts';
 import type { KeyTable } from '../table/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';

@@ -5,11 +5,10 @@
 
 import { INT64_MAX, INT64_MIN } from '../../base/int64.ts';
 import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../../http/api-error.ts';
-import { deprecationHeaders } from '../../http/router.ts';
 import { PET_STATUSES } from '../../model/pet.ts';
 import type { HeaderObject, Named, OpenApi, ResponseObject, Schema } from './types.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
-import { GET_PET_DEPRECATION, PETS_PATH } from '../../api/operations.ts';
+import { deprecationHeaders, PETS_PATH } from '../../api/operations.ts';
 
 /** It has bounds, since a validator may ignore the format. */
 export const INT64: Schema = {
@@ -184,12 +183,12 @@ export const COMPONENTS: OpenApi['components'] = {
   },
 };
 
-/** getPet sends this Link with every response, also with its 410. */
+/** getPet sends this Link with its own responses, also with its 410. */
 export const SUCCESSOR_LINK: Named<HeaderObject> = {
   Link: deprecationHeader('Link', 'The path of the replacement of getPet (RFC 8288)'),
 };
 
-/** The header fields of every response that getPet itself returns until it is removed. */
+/** The header fields of what getPet returns until it is removed. */
 export const DEPRECATION: Named<HeaderObject> = {
   Deprecation: deprecationHeader('Deprecation', 'Since when getPet is deprecated (RFC 9745)'),
   Sunset: deprecationHeader('Sunset', 'When getPet is removed (RFC 8594)'),
@@ -201,13 +200,7 @@ export const PUBLIC: Named<HeaderObject> = {
   'Access-Control-Allow-Origin': field('Any web page may read it', '*'),
 };
 
-/** Returns a shared response with more header fields. */
-export function sharedWith(name: string, headers: Named<HeaderObject>): ResponseObject {
-  const shared = COMPONENTS.responses[name]!;
-  return { ...shared, headers: { ...shared.headers, ...headers } };
-}
-
 function deprecationHeader(name: string, description: string): HeaderObject {
-  const fields = deprecationHeaders(GET_PET_DEPRECATION);
+  const fields = deprecationHeaders('');
   return field(description, fields[fields.indexOf(name) + 1] ?? '');
 }

@@ -21,7 +21,6 @@ import {
   optional,
   PUBLIC,
   refTo,
-  sharedWith,
   SUCCESSOR_LINK,
 } from './components.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
@@ -29,7 +28,7 @@ import type { OpenApi, OperationObject } from './types.ts';
 import {
   BASE_PATH,
   DEFAULT_LIMIT,
-  GET_PET_DEPRECATION,
+  GET_PET_REMOVED_ON,
   MAX_LIMIT,
   PET_PATH,
   PETS_PATH,
@@ -156,8 +155,6 @@ const NO_CATEGORY = 'categoryId must be an integer of 64 bits, not 1.5';
 const SYNC_FAILED = 'pets cannot be stored: EIO: i/o error';
 const NO_MEDIA_TYPE = 'unsupported_media_type: Content-';
 
-const { removedOn: REMOVED_ON } = GET_PET_DEPRECATION;
-
 const LIST_PETS: OperationObject = {
   operationId: 'listPets',
   tags: [PETS],
@@ -278,7 +275,7 @@ const GET_PET: OperationObject = {
   operationId: 'getPet',
   tags: [PETS],
   summary: 'Get an animal',
-  description: `Will be removed on ${REMOVED_ON.slice(0, 10)}. Use listPets and its status filter.`,
+  description: `Will be removed on ${GET_PET_REMOVED_ON.slice(0, 10)}. Use listPets and its status filter.`,
   deprecated: true,
   parameters: [
     {
@@ -304,11 +301,11 @@ const GET_PET: OperationObject = {
       DEPRECATION,
     ),
     410: describedError(
-      { removed: `operation_removed: getPet was removed on ${REMOVED_ON}, use ${PETS_PATH}` },
+      {
+        removed: `operation_removed: getPet was removed on ${GET_PET_REMOVED_ON}, use ${PETS_PATH}`,
+      },
       SUCCESSOR_LINK,
     ),
-    503: sharedWith('Starting', DEPRECATION),
-    default: sharedWith('Failure', optional(DEPRECATION)),
   },
 };
 
