@@ -8,6 +8,9 @@ import { Duplex } from 'node:stream';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import { lingeringClose } from '../../src/http/lingering-close.ts';
+import { requestOf } from '../support/http/requests.ts';
+import { listenFor } from '../support/http/service.ts';
+import { openWire, statusesOf } from '../support/http/wire.ts';
 
 test('The server has the limits of time and connections, and checks them every second', () => {
   // node:http has the interval as a property, which its types leave out.
@@ -19,6 +22,16 @@ test('The server has the limits of time and connections, and checks them every s
   const limits = [headersTimeout, requestTimeout, keepAliveTimeout, maxConnections, interval];
   assert.deepEqual(limits, [10_000, 20_000, 65_000, 1024, 1000]);
   assert.equal(LIMITS.timeout, 60_000);
+});
+
+test('A client gets no 408 just after the service began to read its connection', async (t) => {
+  const server = createHttpServer((_request, response) => response.end());
+  const connected = once(server, 'connection');
+  const wire = await openWire(t, await listenFor(t, server));
+  const timeout = Object.assign(new Error('Timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+  server.emit('clientError', timeout, (await connected)[0]);
+  wire.socket.write(requestOf('GET /'));
+  assert.deepEqual(statusesOf(await wire.answers(1)), [200]);
 });
 
 test('A lingering close discards 8 MiB, and ends after 2 s', async (t) => {
