@@ -112,25 +112,18 @@ function listPets(
   });
 }
 
-interface ListParameters {
-  /** 1 to 100, or undefined if it is not given. */
-  readonly limit: number | undefined;
-  readonly status: PetStatus | undefined;
-  /** The only parameter that is not in the spec: pets with a greater id. */
-  readonly after: bigint | undefined;
-}
-
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 
 /** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
-function readListParameters(query: string): ListParameters {
+function readListParameters(query: string) {
   if (query === '') return NONE_GIVEN;
   // The mark in front is dropped: a second one belongs to the first name.
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
   const limit = readOne(given, 'limit', problems, readLimit, LIMIT);
   const status = readOne(given, 'status', problems, readStatus, STATUS);
+  // The only parameter that is not in the spec: pets with a greater id.
   const after = readOne(given, 'after', problems, parseInt64, AFTER);
   if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
@@ -139,7 +132,7 @@ function readListParameters(query: string): ListParameters {
 const LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
 const STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 const AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
-const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after: undefined };
+const NONE_GIVEN = { limit: undefined, status: undefined, after: undefined };
 
 /** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
 function readOne<T>(

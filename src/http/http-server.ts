@@ -17,16 +17,16 @@ import { lingeringClose } from './lingering-close.ts';
 import { PipelineQueue } from './pipelining.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
-/**
- * A request without a body needs no stream: measured, that gives 20 % more responses on Node 24 and
- * later, which have the option. If Host is missing, node:http would respond with an empty body, so
- * request-header.ts checks it instead.
- */
-const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
-
 /** A server with limits for the open network; `limits` replace single ones. */
 export function createHttpServer(listener: Listener, limits: Partial<Limits> = {}): Server {
-  const options = { ...LIMITS, ...limits, ...FIXED_OPTIONS };
+  const options = {
+    ...LIMITS,
+    ...limits,
+    // Without Host, node:http would respond with an empty body: request-header.ts checks it.
+    requireHostHeader: false,
+    // A request without a body needs no stream: 20 % more responses on Node 24 and later.
+    optimizeEmptyRequests: true,
+  };
   const queue = new PipelineQueue(listener);
   const serve: Listener = (request, response) => queue.serve(request, response);
   const server = createServer(options, serve);

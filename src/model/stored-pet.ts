@@ -41,7 +41,6 @@ export class TextPage implements PetPage {
   readonly text: string;
   readonly textBytes: number;
   readonly next: bigint | undefined;
-  #pets: readonly StoredPet[] | undefined;
 
   constructor(text: string, next: bigint | undefined) {
     this.text = text;
@@ -52,7 +51,6 @@ export class TextPage implements PetPage {
   get pets(): readonly StoredPet[] {
     // No pet's text contains the separator: JSON escapes a line feed in a name.
     const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
-    this.#pets ??= texts.map((text) => ({ ...parsePet(text), text }));
-    return this.#pets;
+    return texts.map((text) => ({ ...parsePet(text), text }));
   }
 }
