@@ -63,7 +63,7 @@ function longestIdle(connections: Iterable<Connection>): Connection | undefined 
   let at = performance.now() - MIN_IDLE_MS;
   for (const connection of connections) {
     const { socket, isDue, progress } = connection;
-    const isIdle = !isDue && !progress.isDue && progress.sentBytes === sentBytesOf(connection);
+    const isIdle = !isDue && progress.sentBytes === sentBytesOf(connection);
     if (!isIdle || progress.at >= at || !socket.writable || isGivenAway(connection)) continue;
     longest = connection;
     at = progress.at;

@@ -40,8 +40,6 @@ export async function stopServer(
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);
-  // Stops the timer that checks the timeouts.
-  server.close();
 }
 
 /**

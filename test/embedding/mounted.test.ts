@@ -52,16 +52,6 @@ test('Mounted by Express at its prefix, the app serves; at another path, a 404 n
   }
 });
 
-test('A status that the host has set, as Koa does, does not change the response', async (t) => {
-  const { app } = await openService(t);
-  const host = await serve(t, (request, response) => {
-    response.statusCode = 404;
-    app.listener(request, response);
-  });
-  assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
-  assert.equal((await fetch(`http://${host}/v1/pets`)).status, 401);
-});
-
 test('A wrapper of write that ignores its callback does not stop a long page', async (t) => {
   const { app } = await openService(t);
   for (let pet = 0; pet < 50; pet += 1) {
