@@ -43,8 +43,7 @@ export function apiKeyProblems(apiKeys: unknown, option: string): readonly Probl
   }
   const problems: Problem[] = [];
   const found = new Map<string, string>();
-  // Array.from, since a hole is a problem, too.
-  for (const [index, value] of Array.from(apiKeys as readonly unknown[]).entries()) {
+  for (const [index, value] of (apiKeys as readonly unknown[]).entries()) {
     const where = `${option}[${index}]`;
     const sentence = keyOptionProblem(value);
     if (sentence !== undefined) {
