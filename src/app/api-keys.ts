@@ -97,7 +97,7 @@ export function keyNameProblem(name: unknown): string | undefined {
   return 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
 }
 
-export interface Keyrings {
+interface Keyrings {
   /** The keys that are valid for everything. */
   readonly forAll: Keyring;
   /**

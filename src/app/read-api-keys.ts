@@ -29,7 +29,7 @@ export interface ApiKeySource {
   readonly file?: GivenText | undefined;
 }
 
-export type ReadTextFile = (path: string) => Promise<string>;
+type ReadTextFile = (path: string) => Promise<string>;
 
 /** A key, and where it is: `line 7 of PETSTORE_API_KEYS_FILE`. */
 type LocatedKey = readonly [option: ApiKeyOption, where: string];

@@ -36,7 +36,7 @@ import { createRouter, normalizePath, percentDecode, type Route } from './router
 /** For the `request` event of a node:http server. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly operations: readonly Operation[];
   /** What all paths begin with (PETSTORE_PREFIX): '' or '/shop'. */
   readonly prefix: string;
@@ -95,7 +95,7 @@ export interface RequestSummary {
 }
 
 /** One request, its response, and the options of the listener. */
-export interface RequestContext {
+interface RequestContext {
   readonly options: ListenerOptions;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -9,14 +9,14 @@
 import { emptyResponse, type ApiResponse } from './api-response.ts';
 import type { Operation } from './operation.ts';
 
-export interface Match {
+interface Match {
   readonly route: Route;
   /** The value of the pattern's parameter, or '' if it has none. */
   readonly parameter: string;
 }
 
 /** Returns the route of a path as it was sent, or undefined if there is none. */
-export type Router = (path: string) => Match | undefined;
+type Router = (path: string) => Match | undefined;
 
 /** Returns the router of the operations, whose paths begin with the prefix. */
 export function createRouter(operations: readonly Operation[], prefix: string): Router {
