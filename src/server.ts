@@ -57,6 +57,10 @@ const terminals = [0, 1, 2].filter((stream) => isatty(stream));
 
 let failedKeyReloads = 0;
 
+/** What a SIGHUP does. Until there is an app, it is only remembered. */
+let onHangUp = (): void => void (isHungUp = true);
+let isHungUp = false;
+
 // Without a listener, EPIPE would end the service when the reader of its log ends.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 // Writes a warning of Node.js as a line of the log.
@@ -72,11 +76,9 @@ const service: Command = {
   words: Object.keys(COMMANDS),
   async read(line, { env }) {
     // Before anything that takes time: without a listener, SIGHUP would end the process.
-    let setHangUpHandler: (handler: () => void) => void = () => undefined;
-    const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
-    process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
+    process.on('SIGHUP', () => onHangUp());
     const config = await readConfig(line, env, readApiKeysFile);
-    return () => run(config, setHangUpHandler).catch(exitWithError);
+    return () => run(config).catch(exitWithError);
   },
 };
 
@@ -117,10 +119,8 @@ const print = (text: string): void => write(process.stdout, text);
 const context = { env, print, printError, showProgress };
 process.exitCode = await runProgram(process.argv.slice(2), service, context);
 
-async function run(
-  { host, port, options, generatedKey, apiKeySource }: Config,
-  setHangUpHandler: (handler: () => void) => void,
-): Promise<void> {
+async function run(config: Config): Promise<void> {
+  const { host, port, options, generatedKey, apiKeySource } = config;
   const [sentence, details] = describeBackend(options);
   const app = createApp({
     ...options,
@@ -142,11 +142,11 @@ async function run(
     app.open().catch((error: unknown) => {
       if (!isStopping() || (error as Error).name !== 'AbortError') exitWithError(error);
     });
-  const stopAtHangUp = (): void => {
+  onHangUp = createHangUpHandler(app, apiKeySource, () => {
     // The kernel and a shell each send one: the other is not a second signal.
     if (!isStopping()) onSignal('SIGHUP');
-  };
-  setHangUpHandler(createHangUpHandler(app, apiKeySource, stopAtHangUp));
+  });
+  if (isHungUp) onHangUp();
   // Socket activation, for example by a systemd socket unit (sd_listen_fds(3)): the supervisor
   // keeps the socket over restarts. A child below npm, for example, has the variables of another
   // process.

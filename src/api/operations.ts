@@ -8,7 +8,7 @@ import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
-import type { ApiRequest, Deprecation, Operation } from '../http/operation.ts';
+import type { ApiRequest, Operation } from '../http/operation.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type PetStatus } from '../model/pet.ts';
 import {
   KeyReusedError,
@@ -26,83 +26,104 @@ export const PETS_PATH: string = `${BASE_PATH}/pets`;
 export const PET_PATH: string = `${PETS_PATH}/{petId}`;
 
 /**
- * The functions return the store. They throw StoreUnavailableError while it is not open, or while
- * creates are refused.
+ * The first two functions return the store. They throw StoreUnavailableError while it is not open,
+ * or while creates are refused. All paths begin with the prefix, and `now` is the time of day.
  */
 export function petOperations(
   storeForRead: () => PetStore,
   storeForCreate: () => PetStore,
+  prefix: string,
+  now: () => number,
 ): readonly Operation[] {
+  const path = `${prefix}${PETS_PATH}`;
+  const deprecation = deprecationHeaders(prefix);
+  const removedAt = Date.parse(GET_PET_REMOVED_ON);
   return [
     {
       name: 'listPets',
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => listPets(storeForRead(), request),
+      handle: (request) => listPets(storeForRead(), request, path),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => createPet(storeForCreate(), request),
+      handle: (request) => createPet(storeForCreate(), request, path),
     },
     {
       name: 'getPet',
       method: 'GET',
       path: PET_PATH,
       needsKey: true,
-      deprecation: GET_PET_DEPRECATION,
-      handle: (request) => getPet(storeForRead(), request),
+      handle(request) {
+        if (now() >= removedAt) throw removedError(path);
+        return getPet(storeForRead(), request, deprecation);
+      },
     },
   ];
 }
 
-/** Deprecated since the first release, removed on 5 December 2030 (spec sections 4.3 and 9). */
-export const GET_PET_DEPRECATION: Deprecation = {
-  deprecatedSince: '2026-11-21T00:00:00Z',
-  removedOn: '2030-12-05T00:00:00Z',
-  successor: PETS_PATH,
-};
+/** getPet is deprecated since the first release (spec section 9), and then removed. */
+const GET_PET_DEPRECATED_SINCE = '2026-11-21T00:00:00Z';
+export const GET_PET_REMOVED_ON = '2030-12-05T00:00:00Z';
+
+/** Returns the header fields of what getPet returns until it is removed (RFC 9745, RFC 8594). */
+export function deprecationHeaders(prefix: string): readonly string[] {
+  return [
+    'Deprecation',
+    `@${Date.parse(GET_PET_DEPRECATED_SINCE) / 1000}`,
+    'Sunset',
+    new Date(GET_PET_REMOVED_ON).toUTCString(),
+    ...successorLink(`${prefix}${PETS_PATH}`),
+  ];
+}
+
+function successorLink(path: string): readonly string[] {
+  return ['Link', `<${path}>; rel="successor-version"`];
+}
+
+function removedError(path: string): ApiError {
+  const message = `getPet was removed on ${GET_PET_REMOVED_ON}, use ${path}`;
+  return new ApiError('operation_removed', message, successorLink(path));
+}
 
 /**
  * listPets (section 4.1). The body stays the plain array of the spec. If there are more pets, the
  * Link header field leads to the next page (RFC 8288). That page starts after the last id of this
  * one. So it does not shift if pets are added, and the last page costs as little as the first.
  */
-function listPets(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
-  const parameters = readListParameters(request.query);
+function listPets(
+  store: PetStore,
+  { query }: ApiRequest,
+  path: string,
+): ApiResponse | Promise<ApiResponse> {
+  const parameters = readListParameters(query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
   return mapMaybePromise(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
     if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
     // The same query for pets after the id `next`. No value needs percent-encoding.
     const limitPart = parameters.limit === undefined ? '' : `limit=${limit}&`;
     const statusPart = status === undefined ? '' : `status=${status}&`;
-    const nextPage = `${request.prefix}${PETS_PATH}?${limitPart}${statusPart}after=${next}`;
+    const nextPage = `${path}?${limitPart}${statusPart}after=${next}`;
     return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
   });
-}
-
-interface ListParameters {
-  /** 1 to 100, or undefined if it is not given. */
-  readonly limit: number | undefined;
-  readonly status: PetStatus | undefined;
-  /** The only parameter that is not in the spec: pets with a greater id. */
-  readonly after: bigint | undefined;
 }
 
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 
 /** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
-function readListParameters(query: string): ListParameters {
+function readListParameters(query: string) {
   if (query === '') return NONE_GIVEN;
   // The mark in front is dropped: a second one belongs to the first name.
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
   const limit = readOne(given, 'limit', problems, readLimit, LIMIT);
   const status = readOne(given, 'status', problems, readStatus, STATUS);
+  // The only parameter that is not in the spec: pets with a greater id.
   const after = readOne(given, 'after', problems, parseInt64, AFTER);
   if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
@@ -111,7 +132,7 @@ function readListParameters(query: string): ListParameters {
 const LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
 const STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 const AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
-const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after: undefined };
+const NONE_GIVEN = { limit: undefined, status: undefined, after: undefined };
 
 /** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
 function readOne<T>(
@@ -140,7 +161,7 @@ function readStatus(text: string): PetStatus | undefined {
 }
 
 /** createPet (section 4.2). Responds when the pet is durable. */
-async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
+async function createPet(store: PetStore, request: ApiRequest, path: string): Promise<ApiResponse> {
   const key = readKeyHash(request);
   if (key !== undefined && store.createOnce === undefined) {
     // If the key were ignored, a retry would store the pet twice.
@@ -152,7 +173,7 @@ async function createPet(store: PetStore, request: ApiRequest): Promise<ApiRespo
       ? { pet: await store.create(newPet), isReplayed: false }
       : await store.createOnce!(newPet, key);
   const { id, text } = created.pet;
-  const headers = ['Location', `${request.prefix}${PETS_PATH}/${id}`];
+  const headers = ['Location', `${path}/${id}`];
   if (created.isReplayed) headers.push('Idempotent-Replayed', 'true');
   return jsonResponse(201, text, headers);
 }
@@ -177,12 +198,15 @@ function parseBody(body: Buffer): NewPet {
  * getPet (section 4.3, deprecated). A petId that is not an int64 gets 404, like any other unknown
  * pet: the spec lists no 400.
  */
-function getPet(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
-  const { pathParameter: petId } = request;
+function getPet(
+  store: PetStore,
+  { pathParameter: petId }: ApiRequest,
+  headers: readonly string[],
+): ApiResponse | Promise<ApiResponse> {
   const id = parseInt64(petId);
   return mapMaybePromise(id === undefined ? undefined : store.get(id), (pet) => {
-    if (pet !== undefined) return jsonResponse(200, pet.text);
-    throw new ApiError('not_found', `There is no pet with the id ${quote(petId)}`);
+    if (pet !== undefined) return jsonResponse(200, pet.text, headers);
+    throw new ApiError('not_found', `There is no pet with the id ${quote(petId)}`, headers);
   });
 }
 

@@ -5,7 +5,8 @@
  */
 
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
-import { isObject, type Problem } from '../base/problem.ts';
+import { isObject } from '../base/exact-json.ts';
+import type { Problem } from '../base/problem.ts';
 import type { ApiKey, Keyring, KeyUse } from '../http/bearer.ts';
 
 export interface NamedApiKey {
@@ -42,8 +43,7 @@ export function apiKeyProblems(apiKeys: unknown, option: string): readonly Probl
   }
   const problems: Problem[] = [];
   const found = new Map<string, string>();
-  // Array.from, since a hole is a problem, too.
-  for (const [index, value] of Array.from(apiKeys as readonly unknown[]).entries()) {
+  for (const [index, value] of (apiKeys as readonly unknown[]).entries()) {
     const where = `${option}[${index}]`;
     const sentence = keyOptionProblem(value);
     if (sentence !== undefined) {
@@ -97,7 +97,7 @@ export function keyNameProblem(name: unknown): string | undefined {
   return 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
 }
 
-export interface Keyrings {
+interface Keyrings {
   /** The keys that are valid for everything. */
   readonly forAll: Keyring;
   /**

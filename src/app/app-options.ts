@@ -5,10 +5,10 @@
 
 import { fileURLToPath } from 'node:url';
 import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
+import { isObject } from '../base/exact-json.ts';
 import type { Log } from '../base/log.ts';
 import {
   condition,
-  isObject,
   memberProblems,
   mustBe,
   text,

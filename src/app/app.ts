@@ -116,7 +116,7 @@ export function createApp(options: AppOptions): App {
     runtime,
   });
   const operations = [
-    ...petOperations(storeForRead, storeForCreate),
+    ...petOperations(storeForRead, storeForCreate, prefix, now),
     ...healthOperations(problem),
     openapiOperation(prefix),
     metrics.operation,
@@ -134,7 +134,6 @@ export function createApp(options: AppOptions): App {
       listPath: `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`,
     }),
     bodyLimitBytes,
-    now,
     isDraining: () => isStopping,
     log,
     toApiError: fromStoreError,

@@ -29,7 +29,7 @@ export interface ApiKeySource {
   readonly file?: GivenText | undefined;
 }
 
-export type ReadTextFile = (path: string) => Promise<string>;
+type ReadTextFile = (path: string) => Promise<string>;
 
 /** A key, and where it is: `line 7 of PETSTORE_API_KEYS_FILE`. */
 type LocatedKey = readonly [option: ApiKeyOption, where: string];
@@ -95,8 +95,7 @@ export async function readApiKeysFile(path: string): Promise<string> {
   // such pipes.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const stat = await file.stat();
-    const [isFile, isPipe] = [stat.isFile(), stat.isFIFO()];
+    const isPipe = (await file.stat()).isFIFO();
     const endsAt = performance.now() + MAX_FILE_MS;
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
     let length = 0;
@@ -113,7 +112,7 @@ export async function readApiKeysFile(path: string): Promise<string> {
       // A read of 0 bytes from a pipe may mean that its writer has not come yet, so wait.
       if (read === 0 && (!isPipe || length > 0)) return bytes.toString('utf8', 0, length);
       if (performance.now() > endsAt) throw new Error(`it did not end within ${MAX_FILE_MS} ms`);
-      if (!isFile && !read) await sleep(PIPE_PAUSE_MS);
+      if (!read) await sleep(PIPE_PAUSE_MS);
     }
   } finally {
     await file.close();

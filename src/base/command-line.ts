@@ -56,7 +56,7 @@ export interface Command extends Syntax {
   read(line: CommandLine, context: Context): Work | Promise<Work>;
 }
 
-export type Work = () => Promise<number | void>;
+type Work = () => Promise<number | void>;
 
 export function readCommandLine(args: readonly string[], syntax: Syntax): CommandLine {
   const kinds = new Map<string, FlagKind>(Object.entries({ ...syntax.flags, help: 'plain' }));

@@ -52,7 +52,8 @@ export function parseIndexedJson(text: string): IndexedJson {
 /** Matches a whole number: `1-2`, of which only a part is a number, would become a valid `01`. */
 const NUMBER: RegExp = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![-+.0-9eE])/y;
 
-export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** False for an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -7,9 +7,8 @@
  * TypeError with all of them; the process prints each on a line, and exits with 2.
  */
 
-import { inspect } from 'node:util';
 import { nearest } from './nearest.ts';
-import { cut, quote } from './quote.ts';
+import { quoteValue } from './quote.ts';
 
 export interface Problem {
   /** The option: `prefix`, `etcd.prefix`, `apiKeys[2]`. */
@@ -22,7 +21,8 @@ export interface Problem {
 
 /** Returns the problem of a value that is not as expected. The text shows no password of a URL. */
 export function mustBe(option: string, expected: string, value: unknown): Problem {
-  const not = value === undefined ? '' : `, not ${shown(value)}`;
+  const shown = typeof value === 'string' ? value.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@') : value;
+  const not = value === undefined ? '' : `, not ${quoteValue(shown)}`;
   return { option, sentence: `must be ${expected}${not}` };
 }
 
@@ -75,19 +75,4 @@ const MAX_TEXTS = 20;
 /** Throws a TypeError that has all problems, if there are any. */
 export function assertNoProblems(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new TypeError(problemTexts(problems).join('; '));
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
-function shown(value: unknown): string {
-  try {
-    const text = value instanceof URL ? value.href : value;
-    if (typeof text === 'string') return quote(text.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@'));
-    return cut(inspect(value, { depth: 0 }).replace(/\/\/[^]*@/, '//…@'));
-  } catch {
-    // An object may throw when it is inspected.
-    return 'something else';
-  }
 }

@@ -5,7 +5,7 @@
  * caller's program. Unknown fields are dropped.
  */
 
-import { isJsonObject, parseExactJson } from '../base/exact-json.ts';
+import { isObject, parseExactJson } from '../base/exact-json.ts';
 import { isPetStatus, PET_STATUSES, type Pet } from '../model/pet.ts';
 import { PetStoreError } from './pet-store-error.ts';
 
@@ -37,7 +37,7 @@ export function errorFrom(response: ServiceResponse, apiKey: string): PetStoreEr
     return new PetStoreError('unexpected_status', message, status === 0 ? undefined : status);
   }
   const body = jsonOrUndefined(response.text);
-  if (isJsonObject(body) && body['status'] === BigInt(status)) {
+  if (isObject(body) && body['status'] === BigInt(status)) {
     const { code, message } = body;
     if (typeof code === 'string' && typeof message === 'string') {
       // A code of the service is lower-case words. Only another one may be a key that is sent back.
@@ -68,7 +68,7 @@ export function invalidAnswer(message: string, status: number): PetStoreError {
 function petOf(value: unknown, what: string, httpStatus: number): Pet {
   const invalidPet = (reason: string): PetStoreError =>
     invalidAnswer(`${what} is not a Pet: ${reason}`, httpStatus);
-  if (!isJsonObject(value)) throw invalidPet('it is not an object');
+  if (!isObject(value)) throw invalidPet('it is not an object');
   const { id, name, categoryId, status } = value;
   if (typeof id !== 'bigint') throw invalidPet('id must be a 64-bit integer');
   if (typeof name !== 'string') throw invalidPet('name must be a string');

@@ -31,23 +31,12 @@ import {
   readTarget,
   type RequestHeaders,
 } from './request-header.ts';
-import {
-  createRouter,
-  normalizePath,
-  percentDecode,
-  removedError,
-  type Route,
-  type RoutedOperation,
-} from './router.ts';
+import { createRouter, normalizePath, percentDecode, type Route } from './router.ts';
 
 /** For the `request` event of a node:http server. */
-export interface Listener {
-  (request: IncomingMessage, response: ServerResponse): void;
-  /** Returns the CORS fields of the response to a request that the parser rejects. */
-  clientErrorHeaders?(origin: string | undefined): readonly string[];
-}
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly operations: readonly Operation[];
   /** What all paths begin with (PETSTORE_PREFIX): '' or '/shop'. */
   readonly prefix: string;
@@ -61,8 +50,6 @@ export interface ListenerOptions {
   /** Returns the API keys in force for `needsKey`. Called for each request that needs a key. */
   keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
-  /** The time of day in milliseconds since 1970. */
-  now(): number;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isDraining(): boolean;
   readonly log: Log;
@@ -82,7 +69,7 @@ export interface ListenerOptions {
 export interface CorsPolicy {
   /** Returns the response to a preflight from an allowed origin, or undefined. */
   preflight(request: IncomingMessage): ApiResponse | undefined;
-  /** Returns the header fields of every response to this origin, except at public paths. */
+  /** Returns the header fields of the responses to this origin. */
   headersFor(origin: string | undefined): readonly string[];
 }
 
@@ -108,7 +95,7 @@ export interface RequestSummary {
 }
 
 /** One request, its response, and the options of the listener. */
-export interface RequestContext {
+interface RequestContext {
   readonly options: ListenerOptions;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -122,8 +109,7 @@ interface Asked {
   /** As in RequestSummary. */
   readonly path: string;
   readonly keyUse?: KeyUse | undefined;
-  readonly route?: Route;
-  readonly operation?: RoutedOperation;
+  readonly operation?: Operation;
 }
 
 /** The request breaks a rule of HTTP: a proxy may have understood it differently. */
@@ -134,7 +120,7 @@ export function createListener(options: ListenerOptions): Listener {
   const findRoute = createRouter(options.operations, prefix);
   const protectedPath = `${prefix}${options.protectedPath}`;
 
-  const listener: Listener = (request, response) => {
+  return (request, response) => {
     const { method = '' } = request;
     const headers = readHeaders(request.rawHeaders);
     // After a response, node:http discards the body by running its stream to the end, unless
@@ -163,22 +149,15 @@ export function createListener(options: ListenerOptions): Listener {
 
     const { route, parameter: pathParameter } = match;
     const refusal = findRefusal(headers, query);
-    if (refusal !== undefined) return refuse(context, { path, keyUse, route }, refusal);
+    if (refusal !== undefined) return refuse(context, { path, keyUse }, refusal);
     if (method === 'OPTIONS') {
-      return respond(context, { path, keyUse, route }, route.optionsResponse);
+      return respond(context, { path, keyUse }, route.optionsResponse);
     }
-    const routed = route.operations.get(method);
-    if (routed === undefined) {
-      return refuse(context, { path, keyUse, route }, methodNotAllowed(path, method, route));
+    const operation = route.operations.get(method);
+    if (operation === undefined) {
+      return refuse(context, { path, keyUse }, methodNotAllowed(path, method, route));
     }
-    const asked = { path, keyUse, route, operation: routed };
-    const { operation, removedAt } = routed;
-    if (removedAt !== undefined && options.now() >= removedAt) {
-      return refuse(context, asked, removedError(operation, prefix));
-    }
-
-    call(context, asked, operation, {
-      prefix,
+    call(context, { path, keyUse, operation }, operation, {
       pathParameter,
       query,
       apiKey: apiKey?.text ?? '',
@@ -186,8 +165,6 @@ export function createListener(options: ListenerOptions): Listener {
       readBody: () => readBody(context, options.bodyLimitBytes),
     });
   };
-  if (cors !== undefined) listener.clientErrorHeaders = (origin) => cors.headersFor(origin);
-  return listener;
 }
 
 /** The response to OPTIONS for the server as a whole. */
@@ -232,11 +209,11 @@ function respond(context: RequestContext, asked: Asked, apiResponse: ApiResponse
   const { options, request, response, startedAt, requestId } = context;
   const { path, keyUse } = asked;
   const { status } = apiResponse;
-  const operation = asked.operation?.operation.name ?? '';
+  const operation = asked.operation?.name ?? '';
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, requestId, startedAt, path, operation, keyUse, status, bodyBytes });
   if (response.destroyed) return;
-  const headers = extraHeaders(context, asked, status);
+  const headers = extraHeaders(context, apiResponse);
   const isEarly = isEarlyResponse(context, status);
   const { socket } = request;
   // createHttpServer sets it already. On another server, node:http would reset the connection.
@@ -250,17 +227,15 @@ const CLOSE: readonly string[] = ['Connection', 'close'];
 /** Header fields in addition to the response's own. */
 function extraHeaders(
   { options: { cors }, request, requestId }: RequestContext,
-  { route, operation }: Asked,
-  status: number,
+  { headers }: ApiResponse,
 ): readonly string[] {
-  // A removed operation is no longer deprecated.
-  const headers = operation === undefined || status === 410 ? NO_HEADERS : operation.headers;
-  const allowsAnyOrigin = route?.allowsAnyOrigin === true;
-  if (requestId === '' && cors === undefined && !allowsAnyOrigin) return headers;
-  const all = [...headers];
+  if (requestId === '' && cors === undefined) return NO_HEADERS;
+  const all: string[] = [];
   if (requestId !== '') all.push('X-Request-Id', requestId);
-  if (allowsAnyOrigin) all.push('Access-Control-Allow-Origin', '*');
-  else if (cors !== undefined) all.push(...cors.headersFor(request.headers.origin));
+  // A response that any web page may read has that field already.
+  if (cors !== undefined && !headers.includes('Access-Control-Allow-Origin')) {
+    all.push(...cors.headersFor(request.headers.origin));
+  }
   return all;
 }
 

@@ -10,23 +10,23 @@ import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'n
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
-import { COMMON_HEADERS, NO_HEADERS } from './api-response.ts';
+import { COMMON_HEADERS } from './api-response.ts';
 import type { Listener } from './handle-request.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { PipelineQueue } from './pipelining.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
-/**
- * A request without a body needs no stream: measured, that gives 20 % more responses on Node 24 and
- * later, which have the option. If Host is missing, node:http would respond with an empty body, so
- * request-header.ts checks it instead.
- */
-const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
-
 /** A server with limits for the open network; `limits` replace single ones. */
 export function createHttpServer(listener: Listener, limits: Partial<Limits> = {}): Server {
-  const options = { ...LIMITS, ...limits, ...FIXED_OPTIONS };
+  const options = {
+    ...LIMITS,
+    ...limits,
+    // Without Host, node:http would respond with an empty body: request-header.ts checks it.
+    requireHostHeader: false,
+    // A request without a body needs no stream: 20 % more responses on Node 24 and later.
+    optimizeEmptyRequests: true,
+  };
   const queue = new PipelineQueue(listener);
   const serve: Listener = (request, response) => queue.serve(request, response);
   const server = createServer(options, serve);
@@ -44,7 +44,7 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
     socket.destroySoon = () => lingeringClose(socket);
   });
   closeStalledConnections(server, queue, options);
-  handleClientErrors(server, queue, listener, options);
+  handleClientErrors(server, queue, options);
   return server;
 }
 
@@ -59,29 +59,11 @@ const queues = new WeakMap<Server, PipelineQueue>();
 function handleClientErrors(
   server: Server,
   queue: PipelineQueue,
-  listener: Listener,
   { maxHeaderSize, headersTimeout }: Limits,
 ): void {
-  const faulty = new WeakSet<Duplex>();
-  // A client is not late if the service has not read its connection, or only a moment ago began to:
-  // its request may have arrived. node:http reports this timeout once; from then on
-  // stalled-connections.ts does the checks.
-  const mayBeUnread = (socket: Duplex): boolean => {
-    const connection = queue.connections.get(socket);
-    if (connection === undefined) return false;
-    const readFor = performance.now() - connection.readSince;
-    return connection.isPaused || readFor < headersTimeout / 2;
-  };
-  const refuse = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
-    // `request` is given if the parser accepted its header, and rejected its body.
-    const writeError = (request: IncomingMessage | undefined): void => {
-      const origin = request === undefined ? headerOrigin : request.headers.origin;
-      const headers = listener.clientErrorHeaders?.(origin) ?? NO_HEADERS;
-      endWithError(socket, error, headers, request?.method === 'HEAD');
-    };
-    queue.endWith(socket, writeError, () => lingeringClose(socket));
-  };
-  server.on('connect', ({ headers }: IncomingMessage, socket: Duplex) => {
+  const refuse = (socket: Duplex, error: ApiError): void =>
+    queue.endWith(socket, (isHead) => endWithError(socket, error, isHead));
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // node:http has removed its own listeners from this socket. Without a listener, an error of the
     // socket would end the process.
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
@@ -89,22 +71,21 @@ function handleClientErrors(
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
     const message = 'CONNECT is not supported';
     // It names a host, not a path of this service: no method is allowed.
-    refuse(socket, new ApiError('method_not_allowed', message, ['Allow', '']), headers.origin);
+    refuse(socket, new ApiError('method_not_allowed', message, ['Allow', '']));
   });
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     const { code, rawPacket, bytesParsed } = error;
     if (code === 'HPE_PAUSED') return queue.keepUnparsed(socket, rawPacket!.subarray(bytesParsed));
+    const { state, readSince = 0 } = queue.connections.get(socket) ?? {};
     // The parser reports the error again at each later chunk, and at the end. Behind a last
     // response it may find one, too: that connection is closing, and to destroy it could reset it.
-    if (faulty.has(socket) || !socket.writable) return;
-    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeUnread(socket)) return;
-    faulty.add(socket);
-    const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
-    refuse(socket, toApiError(error, maxHeaderSize), origin);
-  });
-  // node:http's timeout of an idle connection. A listener replaces its action.
-  server.on('timeout', (socket) => {
-    if (!queue.connections.get(socket)?.isPaused) socket.destroy();
+    if (state === 'ended' || !socket.writable) return;
+    // A client is not late if the service has not read its connection, or only a moment ago began
+    // to: its request may have arrived. node:http reports this timeout once; from then on
+    // stalled-connections.ts does the checks.
+    const isRead = state !== 'waiting' && performance.now() - readSince > headersTimeout / 2;
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && !isRead) return;
+    refuse(socket, toApiError(error, maxHeaderSize));
   });
 }
 
@@ -134,24 +115,8 @@ function toApiError(error: ParserError, maxHeaderSize: number): ApiError {
   return malformed(`The request is not well-formed HTTP: ${reason}`);
 }
 
-/**
- * Returns the Origin of a request whose header the parser rejects, taken from the bytes at fault;
- * undefined if they have none. A wrong guess does no harm: the error has no secrets.
- */
-function findOrigin({ rawPacket }: ParserError): string | undefined {
-  if (rawPacket === undefined) return undefined;
-  const match = /^origin:[ \t]*([!-~]{1,255})[ \t]*\r?$/im.exec(rawPacket.toString('latin1'));
-  // A copy, because a slice keeps the whole string in memory.
-  return match === null ? undefined : Buffer.from(match[1]!).toString();
-}
-
 /** Writes the error as the connection's last response, and closes the connection. */
-function endWithError(
-  socket: Duplex,
-  error: ApiError,
-  headers: readonly string[],
-  isHead: boolean,
-): void {
+function endWithError(socket: Duplex, error: ApiError, isHead: boolean): void {
   const body = JSON.stringify(error.body);
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
@@ -160,7 +125,7 @@ function endWithError(
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  const fields = [...COMMON_HEADERS, ...error.headers, ...headers];
+  const fields = [...COMMON_HEADERS, ...error.headers];
   for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
   // A response to HEAD has no content (RFC 9110 section 9.3.2).
   socket.write(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);

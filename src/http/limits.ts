@@ -3,8 +3,9 @@
  * limits on what a client can make grow.
  *
  *     who closes a connection   when
- *     node:http                 a request takes longer than headersTimeout or requestTimeout (408)
- *     http-server.ts            its bytes are not HTTP, it asks for CONNECT, or it is idle too long
+ *     node:http                 a request takes longer than headersTimeout or requestTimeout (408),
+ *                               or it is idle too long
+ *     http-server.ts            its bytes are not HTTP, or it asks for CONNECT
  *     stalled-connections.ts    it makes no progress, or too many are open and it is idle longest
  *     pipelining.ts             the parser did not stop at a request that has to wait
  *     handle-request.ts         the rest of a body will not be read, so the response is the last

@@ -9,9 +9,6 @@ export interface Operation {
   readonly path: string;
   /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
   readonly needsKey: boolean | 'metrics';
-  /** True if any web page may read it, whatever the CORS policy is. */
-  readonly allowsAnyOrigin?: true;
-  readonly deprecation?: Deprecation;
   /**
    * Returns the response, or a promise if it is not known yet: a promise costs 10 % of a short
    * request. Throws or rejects with an ApiError for an error response.
@@ -19,19 +16,8 @@ export interface Operation {
   handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
 }
 
-export interface Deprecation {
-  /** Date-times of ISO 8601. */
-  readonly deprecatedSince: string;
-  /** From this time on the operation responds with 410. */
-  readonly removedOn: string;
-  /** The path of its replacement. */
-  readonly successor: string;
-}
-
 /** The part of a request that a handler sees. */
 export interface ApiRequest {
-  /** What all paths begin with (PETSTORE_PREFIX), or ''. */
-  readonly prefix: string;
   /** The value of the path's parameter, decoded, or '' if it has none. */
   readonly pathParameter: string;
   /** The query string as it was sent, without the question mark. */

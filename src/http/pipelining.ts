@@ -17,7 +17,8 @@
  *     reading  is read     is served          waiting, if the response before it is not out yet,
  *                                             or if its connection was served in this iteration
  *                                             of the event loop
- *                                             ended, if the response before it was the last
+ *                                             ended, if the response before it was the last, or
+ *                                             its bytes are not HTTP
  *     waiting  is paused   is not parsed yet  reading, in its turn
  *                                             ended, if the response before it was the last
  *     ended    is closing  is discarded       –
@@ -31,6 +32,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Listener } from './handle-request.ts';
+import { lingeringClose } from './lingering-close.ts';
 
 export class PipelineQueue {
   /** The open connections. */
@@ -70,7 +72,8 @@ export class PipelineQueue {
     if (connection.state === 'ended' || !request.socket.writable) {
       connection.state = 'ended';
     } else if (connection.state === 'waiting') {
-      this.#closeUnstopped(connection);
+      // The parser did not stop, perhaps in another runtime: nothing bounds what waits.
+      request.socket.destroy();
     } else if (response.socket === null || connection.servedIn === this.#iteration) {
       // node:http assigns the socket to a response when all earlier responses have gone out.
       this.#wait(connection, response, () => this.#listener(request, response));
@@ -88,23 +91,22 @@ export class PipelineQueue {
 
   /**
    * Ends a connection whose bytes the parser rejected. After the response in progress, `writeLast`
-   * writes the last one. It gets the request if the error is in a request's body. If that request's
-   * own response has begun, `closeOnly` is called after it, since a request has one response.
+   * writes the last one. If the error is in the body of a request whose own response has begun, the
+   * connection is closed after that, since a request has one response.
    */
-  endWith(
-    socket: Duplex,
-    writeLast: (request: IncomingMessage | undefined) => void,
-    closeOnly: () => void,
-  ): void {
+  endWith(socket: Duplex, writeLast: (isHead: boolean) => void): void {
     const connection = this.connections.get(socket);
     const response = connection?.current;
-    if (connection === undefined || response === undefined) return writeLast(undefined);
+    if (connection === undefined || response === undefined) return writeLast(false);
     const { req } = response;
-    if (!req.complete && !response.headersSent) writeLast(req);
-    else if (!req.complete && !isOut(response)) response.once('finish', closeOnly);
-    else if (!req.complete) closeOnly();
-    else if (isOut(response)) writeLast(undefined);
-    else this.#wait(connection, response, () => writeLast(undefined));
+    if (req.complete && !isOut(response)) {
+      return this.#wait(connection, response, () => writeLast(false));
+    }
+    connection.state = 'ended';
+    if (req.complete) writeLast(false);
+    else if (!response.headersSent) writeLast(req.method === 'HEAD');
+    else if (isOut(response)) lingeringClose(socket);
+    else response.once('finish', () => lingeringClose(socket));
   }
 
   #wait(connection: Connection, response: ServerResponse, begin: () => void): void {
@@ -161,28 +163,6 @@ export class PipelineQueue {
     }).unref();
     return this.#nextIteration;
   }
-
-  /**
-   * The parser did not stop, perhaps in another runtime. All requests of this read are parsed, so
-   * their connection is closed: after the response in progress, if that is to a create which may
-   * have taken effect. No other connection is read before the next iteration, in which the memory
-   * of these requests is free again: 300 such clients would else need more than 256 MB.
-   */
-  #closeUnstopped(connection: Connection): void {
-    const { current, socket } = connection;
-    connection.state = 'ended';
-    connection.waiting = undefined;
-    if (current?.req.method === 'POST' && current.req.readableEnded) {
-      current.shouldKeepAlive = false;
-    } else {
-      socket.destroy();
-    }
-    const others = [...this.connections.values()].filter(({ state }) => state === 'reading');
-    for (const other of others) other.socket.pause();
-    setImmediate(() => {
-      for (const other of others) if (other.state === 'reading') other.socket.resume();
-    });
-  }
 }
 
 /** How many connections of the line are served before others are read: about 1 ms. */
@@ -228,7 +208,7 @@ export class Connection {
     const { socket } = this;
     if (this.unparsed !== undefined) parserOf(socket)?.resume();
     this.#isParsingOn = true;
-    while (this.unparsed !== undefined && this.state === 'reading' && socket.writable) {
+    while (this.unparsed !== undefined && this.state === 'reading') {
       const { unparsed } = this;
       const end = unparsed.indexOf(HEADER_END, MIN_HEADER_BYTES - HEADER_END.length);
       const length = end === -1 ? unparsed.length : end + HEADER_END.length;
@@ -243,11 +223,6 @@ export class Connection {
   /** True while a response has yet to go out. */
   get isDue(): boolean {
     return this.waiting !== undefined || (this.current !== undefined && !isOut(this.current));
-  }
-
-  /** True while the service does not read the connection. */
-  get isPaused(): boolean {
-    return this.state !== 'reading';
   }
 }
 

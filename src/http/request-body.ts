@@ -89,7 +89,10 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     let length = 0;
     const onData = (chunk: Buffer): void => {
       const end = length + chunk.length;
-      if (end > limitBytes) return settle(() => reject(tooLarge(limitBytes)));
+      if (end > limitBytes) {
+        request.off('data', onData);
+        return reject(tooLarge(limitBytes));
+      }
       if (length === 0) {
         // Nearly always the body is one chunk.
         bytes = chunk;
@@ -99,15 +102,9 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
       }
       length = end;
     };
-    const onEnd = (): void => settle(() => resolve(bytes.subarray(0, length)));
-    const onGone = (): void => settle(() => reject(new ClientGoneError()));
-    const settle = (outcome: () => void): void => {
-      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-      // Without a listener an error of the stream would end the process.
-      request.on('error', () => undefined);
-      outcome();
-    };
-    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+    request.on('data', onData);
+    request.on('end', () => resolve(bytes.subarray(0, length)));
+    request.on('error', () => reject(new ClientGoneError()));
   });
 }
 

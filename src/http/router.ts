@@ -6,18 +6,17 @@
  * once, so an encoded slash stays in it (RFC 3986 section 2.4).
  */
 
-import { ApiError } from './api-error.ts';
-import { emptyResponse, NO_HEADERS, type ApiResponse } from './api-response.ts';
-import type { Deprecation, Operation } from './operation.ts';
+import { emptyResponse, type ApiResponse } from './api-response.ts';
+import type { Operation } from './operation.ts';
 
-export interface Match {
+interface Match {
   readonly route: Route;
   /** The value of the pattern's parameter, or '' if it has none. */
   readonly parameter: string;
 }
 
 /** Returns the route of a path as it was sent, or undefined if there is none. */
-export type Router = (path: string) => Match | undefined;
+type Router = (path: string) => Match | undefined;
 
 /** Returns the router of the operations, whose paths begin with the prefix. */
 export function createRouter(operations: readonly Operation[], prefix: string): Router {
@@ -25,7 +24,7 @@ export function createRouter(operations: readonly Operation[], prefix: string): 
   const patterns: { readonly start: string; readonly route: Route }[] = [];
   for (const path of new Set(operations.map((operation) => operation.path))) {
     const here = operations.filter((operation) => operation.path === path);
-    const route = routeOf(here, prefix);
+    const route = routeOf(here);
     const start = `${prefix}${path.replace(/\{.*\}$/, '')}`;
     if (path.endsWith('}')) patterns.push({ start, route });
     else literal.set(start, { route, parameter: '' });
@@ -70,80 +69,25 @@ export function percentDecode(text: string): string | undefined {
 /** All operations of one path. */
 export interface Route {
   /** By method. HEAD is included if GET is. */
-  readonly operations: ReadonlyMap<string, RoutedOperation>;
+  readonly operations: ReadonlyMap<string, Operation>;
   readonly needsKey: Operation['needsKey'];
-  /** True if one of the operations is public: then all responses of this path are. */
-  readonly allowsAnyOrigin: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
   readonly optionsResponse: ApiResponse;
 }
 
-export interface RoutedOperation {
-  readonly operation: Operation;
-  /** Header fields of every response until the operation is removed. */
-  readonly headers: readonly string[];
-  /** From when on it is removed, in milliseconds since 1970; undefined if it is not deprecated. */
-  readonly removedAt: number | undefined;
-}
-
 /** Returns the route of the operations of one path. */
-function routeOf(operations: readonly Operation[], prefix: string): Route {
-  const byMethod = new Map<string, RoutedOperation>(
-    operations.map((operation) => [operation.method, routed(operation, prefix)]),
+function routeOf(operations: readonly Operation[]): Route {
+  const byMethod = new Map<string, Operation>(
+    operations.map((operation) => [operation.method, operation]),
   );
   const get = byMethod.get('GET');
   if (get !== undefined) byMethod.set('HEAD', get);
   const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
-  const allowsAnyOrigin = operations.some((operation) => operation.allowsAnyOrigin === true);
   return {
     operations: byMethod,
     needsKey: operations.find(({ needsKey }) => needsKey)?.needsKey ?? false,
-    allowsAnyOrigin,
     allow,
-    optionsResponse: emptyResponse([
-      'Allow',
-      allow,
-      ...(allowsAnyOrigin ? ANY_ORIGIN_PREFLIGHT : []),
-    ]),
+    optionsResponse: emptyResponse(['Allow', allow]),
   };
-}
-
-/** For a preflight of any page (Fetch standard). `*` does not include Authorization. */
-const ANY_ORIGIN_PREFLIGHT: readonly string[] = [
-  'Access-Control-Allow-Methods',
-  'GET, HEAD',
-  'Access-Control-Allow-Headers',
-  '*, Authorization',
-  'Access-Control-Max-Age',
-  '600',
-];
-
-function routed(operation: Operation, prefix: string): RoutedOperation {
-  const { deprecation } = operation;
-  if (deprecation === undefined) return { operation, headers: NO_HEADERS, removedAt: undefined };
-  const headers = deprecationHeaders(deprecation, prefix);
-  return { operation, headers, removedAt: Date.parse(deprecation.removedOn) };
-}
-
-/** Returns the header fields of a deprecated operation (RFC 9745, RFC 8594). */
-export function deprecationHeaders(deprecation: Deprecation, prefix = ''): readonly string[] {
-  return [
-    'Deprecation',
-    `@${Date.parse(deprecation.deprecatedSince) / 1000}`,
-    'Sunset',
-    new Date(deprecation.removedOn).toUTCString(),
-    ...successorLink(deprecation, prefix),
-  ];
-}
-
-/** Returns the error (410) of an operation after its removal. */
-export function removedError({ name, deprecation }: Operation, prefix: string): ApiError {
-  const { removedOn, successor } = deprecation!;
-  const message = `${name} was removed on ${removedOn}, use ${prefix}${successor}`;
-  return new ApiError('operation_removed', message, successorLink(deprecation!, prefix));
-}
-
-function successorLink({ successor }: Deprecation, prefix: string): readonly string[] {
-  return ['Link', `<${prefix}${successor}>; rel="successor-version"`];
 }

@@ -25,7 +25,7 @@ export function closeStalledConnections(
   const check = (): void => {
     const at = performance.now();
     for (const connection of connections.values()) {
-      const { socket, isDue, isPaused, progress } = connection;
+      const { socket, state, isDue, progress } = connection;
       const sentBytes = sentBytesOf(connection);
       if (progress.isDue !== isDue || progress.sentBytes !== sentBytes) {
         connection.progress = { isDue, sentBytes, at };
@@ -33,7 +33,7 @@ export function closeStalledConnections(
         if (isDue || !isGivenAway(connection)) socket.destroy();
       }
       // A socket that is not read reports a reset only if it is written to.
-      if (isPaused && socket.writable) socket.write('');
+      if (state === 'waiting' && socket.writable) socket.write('');
     }
   };
   server.on('listening', () => {
@@ -63,7 +63,7 @@ function longestIdle(connections: Iterable<Connection>): Connection | undefined 
   let at = performance.now() - MIN_IDLE_MS;
   for (const connection of connections) {
     const { socket, isDue, progress } = connection;
-    const isIdle = !isDue && !progress.isDue && progress.sentBytes === sentBytesOf(connection);
+    const isIdle = !isDue && progress.sentBytes === sentBytesOf(connection);
     if (!isIdle || progress.at >= at || !socket.writable || isGivenAway(connection)) continue;
     longest = connection;
     at = progress.at;

@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
+import { isObject, parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
 import { messageOf } from '../base/log.ts';
 import { shownMessage, shownText } from './shown.ts';
 
@@ -237,8 +237,7 @@ async function textOf({ body }: Response): Promise<string> {
 /** Returns the members of the object in a response. */
 export function fieldsOf({ text }: ServiceResponse): Fields {
   const value = valueOf(text);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  assert.ok(isObject, 'expected a body that is a JSON object');
+  assert.ok(isObject(value), 'expected a body that is a JSON object');
   return value as Fields;
 }
 

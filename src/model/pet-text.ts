@@ -8,7 +8,7 @@
  * service writes has this one.
  */
 
-import { isJsonObject, parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
+import { isObject, parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
 import { cut, quoteValue } from '../base/quote.ts';
 import {
@@ -113,7 +113,7 @@ function readObject<T>(
   read: (members: Members) => T,
 ): T {
   const invalid: string[] = [];
-  if (!isJsonObject(value)) {
+  if (!isObject(value)) {
     throw new InvalidPetError(`Expected ${expected} but got ${shown(value, literals)}`);
   }
   const found = read({ value, literals, invalid });

@@ -55,16 +55,11 @@ export function createMetrics(sources: MetricsSources): Metrics {
       const { byOperation } = responses;
       let counts = byOperation.get(operation);
       if (counts === undefined) {
-        const duration = { labels: { operation }, value: new Histogram(DURATION_BOUNDS) };
-        byOperation.set(operation, (counts = { byStatus: new Map(), duration }));
+        counts = { byStatus: new Map(), duration: new Histogram(DURATION_BOUNDS) };
+        byOperation.set(operation, counts);
       }
-      counts.duration.value.observe(seconds);
-      let count = counts.byStatus.get(status);
-      if (count === undefined) {
-        count = { labels: { operation, status: String(status) }, value: 0 };
-        counts.byStatus.set(status, count);
-      }
-      count.value += 1;
+      counts.duration.observe(seconds);
+      counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
     },
     operation: {
       name: 'metrics',
@@ -87,14 +82,8 @@ const DURATION_BOUNDS: readonly number[] = [
 ];
 
 interface ResponseCounts {
-  /** Samples of the number of responses, by status, and of their times. */
-  readonly byOperation: Map<
-    string,
-    {
-      readonly byStatus: Map<number, { readonly labels: Sample['labels']; value: number }>;
-      readonly duration: { readonly labels: Sample['labels']; readonly value: Histogram };
-    }
-  >;
+  /** The numbers of responses by status, and their times. */
+  readonly byOperation: Map<string, { byStatus: Map<number, number>; duration: Histogram }>;
   /** Of all bodies. */
   bytes: number;
 }
@@ -109,14 +98,18 @@ function readMetrics(
   const store = sources.store();
   const running = runtime?.processStats?.();
   const uses = sources.keyUses();
-  const operations = [...responses.byOperation.values()];
+  const operations = [...responses.byOperation];
   // The monotonic clock measures the age of a use, since the time of day may have been corrected.
   const startOfClock = sources.now() - performance.now();
   return {
     counter: {
       petstore_http_requests_total: [
         'Responses by operation, or none, and HTTP status',
-        operations.flatMap(({ byStatus }) => [...byStatus.values()]),
+        operations.flatMap(([operation, { byStatus }]) =>
+          Array.from(byStatus, ([status, value]) => {
+            return { labels: { operation, status: String(status) }, value };
+          }),
+        ),
       ],
       petstore_http_response_body_bytes_total: ['Bytes of all response bodies', responses.bytes],
       petstore_api_key_requests_total: [
@@ -168,7 +161,7 @@ function readMetrics(
     histogram: {
       petstore_http_request_duration_seconds: [
         'Time of a request until its response, by operation, without its wait in a pipeline',
-        operations.map(({ duration }) => duration),
+        operations.map(([operation, { duration }]) => ({ labels: { operation }, value: duration })),
       ],
       petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
       petstore_store_commit_duration_seconds: ['Time of a commit', store?.commitSeconds],

@@ -185,6 +185,11 @@ export function scanCommit(
   return undefined;
 }
 
+/** Returns the 8 hex digits of a CRC. */
+export function hex(value: number): string {
+  return value.toString(16).padStart(8, '0');
+}
+
 /** True if the ids from `first` on are after + 1, after + 2 and so on. */
 function isInOrder(run: ScannedPets, first: number, after: number): boolean {
   for (let i = first; i < run.length; i += 1) {

@@ -78,6 +78,7 @@ const ON_ETCD = {
   PETSTORE_ETCD_KEY_FILE: 'key.pem',
   PETSTORE_ETCD_USER: 'pets',
   PETSTORE_ETCD_PASSWORD_FILE: 'password',
+  PETSTORE_MEMORY: 'off',
   // The greatest limit on etcd.
   PETSTORE_BODY_LIMIT: '1048576',
 };

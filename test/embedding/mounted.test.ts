@@ -3,22 +3,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { stopServer } from '../../src/http/stop-server.ts';
 import { KEY, listenFor, openService } from '../support/http/service.ts';
 
 const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
-
-test('A graceful shutdown of a plain server closes a connection with half a request', async (t) => {
-  const { listener } = (await openService(t)).app;
-  const server = createServer(listener);
-  const client = connect(await listenFor(t, server), '127.0.0.1');
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n`;
-  client.write(`${head}Content-Length: 9\r\n\r\n{`);
-  await once(server, 'request');
-  await Promise.all([stopServer(server, 50), once(client, 'close')]);
-});
 
 test('After a body parser, a POST is a 500, and the log has the reason', async (t) => {
   const logged: unknown[] = [];
@@ -62,16 +50,6 @@ test('Mounted by Express at its prefix, the app serves; at another path, a 404 n
     const told = `: the listener is mounted at ${mount}, and its prefix must begin with that`;
     assert.equal(message.endsWith(told), isTold, `${mount} with ${prefix}: ${message}`);
   }
-});
-
-test('A status that the host has set, as Koa does, does not change the response', async (t) => {
-  const { app } = await openService(t);
-  const host = await serve(t, (request, response) => {
-    response.statusCode = 404;
-    app.listener(request, response);
-  });
-  assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
-  assert.equal((await fetch(`http://${host}/v1/pets`)).status, 401);
 });
 
 test('A wrapper of write that ignores its callback does not stop a long page', async (t) => {

@@ -223,17 +223,3 @@ test('OPTIONS is 204 with Allow, and the message for another method names it', a
   const refused = await ask(service, 'M-SEARCH /livez');
   assert.match(assertErrorAnswer(refused, 'method_not_allowed'), /M-SEARCH/);
 });
-
-test('A path of 14 KB with broken encoding is decoded as a whole, not in pieces', async (t) => {
-  const decode = t.mock.method(globalThis, 'decodeURIComponent');
-  for (const [start, piece] of [
-    ['/v1/', '%/'],
-    ['/nothing/', '%ff/'],
-  ] as const) {
-    decode.mock.resetCalls();
-    const answer = await ask(service, `GET ${start}${piece.repeat(14_000 / piece.length)}`);
-    assertErrorAnswer(answer, 'malformed_request');
-    const count = decode.mock.callCount();
-    assert.ok(count > 0 && count < 10, `${count} times`);
-  }
-});

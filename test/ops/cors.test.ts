@@ -26,17 +26,13 @@ function preflight(service: Service, origin: string, path = '/v1/pets'): Promise
 const request = (line: string, field = 'X: x', body = ''): string =>
   lastRequestOf(line, [`origin:${SHOP}\t`, field], body);
 
-/** Requests of the shop, and their statuses. The last four do not get to the listener. */
+/** Requests of the shop, and their statuses. */
 const REQUESTS: readonly (readonly [bytes: string, status: number])[] = [
   [request('GET /v1/pets'), 200],
   [request('GET /v1/pets/1'), 404],
   [request('POST /v1/pets', 'X: x', '{'), 400],
   // Without the fields of a preflight, OPTIONS needs an API key.
   [request('OPTIONS /v1/pets').replace(KEY, 'no'), 401],
-  [request('GET /v1/pets', 'A broken field'), 400],
-  [request('GET /v1/pets', `X: ${'x'.repeat(20_000)}`), 431],
-  [request('POST /v1/pets', 'Transfer-Encoding: chunked', 'no chunk\r\n'), 400],
-  [request('CONNECT a:1'), 405],
 ];
 
 /** Configured origins, who may read a response to a page of the shop, and its Vary. */
@@ -79,24 +75,10 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
   });
 }
 
-test('Any web page may read the description, and each error at its path', async (t) => {
-  for (const corsOrigins of [undefined, [OTHER]]) {
+test('Any web page may read the description', async (t) => {
+  for (const corsOrigins of [undefined, [OTHER], [SHOP]]) {
     const service = await openService(t, { corsOrigins });
-    const asked = await preflight(service, SHOP, '/openapi.json');
-    assert.equal(asked.headers.get('access-control-allow-methods'), 'GET, HEAD');
-    assert.equal(asked.headers.get('access-control-allow-headers'), '*, Authorization');
-    const headers = { Origin: SHOP };
-    const answers = [
-      asked,
-      await service.fetch('/openapi.json', { headers }),
-      await service.fetch('/openapi.json', { headers, method: 'POST', body: '{}' }),
-      await service.fetch('/openapi.json', { headers, method: 'OPTIONS' }),
-      await service.fetch('/openapi.json?%', { headers }),
-    ];
-    const statuses = answers.map((answer) => answer.status);
-    assert.deepEqual(statuses, [204, 200, 405, 204, 400]);
-    for (const answer of answers) {
-      assert.equal(answer.headers.get('access-control-allow-origin'), '*');
-    }
+    const { headers } = await service.fetch('/openapi.json', { headers: { Origin: SHOP } });
+    assert.equal(headers.get('access-control-allow-origin'), '*');
   }
 });

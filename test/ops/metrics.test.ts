@@ -1,6 +1,7 @@
 /** Metrics: the text that a scraper gets, and the figures in it. */
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -76,7 +77,7 @@ test('The metrics have pets, commits, files, the process and the version', async
     },
   });
   for (const status of ['sold', 'sold', 'pending', undefined]) {
-    await service.post({ name: 'Rex', categoryId: 7, status });
+    await service.post({ name: 'Rex', categoryId: 7, status }, { 'Idempotency-Key': randomUUID() });
   }
   const samples = await scrape(service);
   assertSamples(samples, {
@@ -92,6 +93,8 @@ test('The metrics have pets, commits, files, the process and the version', async
     // Both lines have 32 blanks: one makes an empty file unique, and one has the checksum.
     petstore_store_snapshot_bytes: '[\n\n]\n'.length + 2 * 32 + 1,
     petstore_store_queue_length: 0,
+    petstore_store_idempotency_keys: 4,
+    petstore_store_evicted_idempotency_keys_total: 0,
     petstore_store_refused_creates_total: 0,
     petstore_store_can_store: 1,
     petstore_http_connections: 7,

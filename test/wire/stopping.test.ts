@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
-import { openBothSides } from './connections.ts';
-import { addLongPets, openService, type Service } from '../support/http/service.ts';
+import { holdCreate, openBothSides } from './connections.ts';
+import { addLongPets, listenFor, openService, type Service } from '../support/http/service.ts';
 import { CREATE, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
 import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
@@ -147,3 +148,19 @@ test('A client that is too slow gets 408 during a graceful shutdown, too', async
   assertErrorAnswer((await half.allAnswers())[1], 'request_timeout');
   await stopped;
 });
+
+/** A stop that does not end is the failure. */
+const ENDING = { timeout: 60_000 };
+
+test(
+  'At the end of its time, a stop closes what is busy, after CONNECT and on any server',
+  ENDING,
+  async (t) => {
+    const { service, wire } = await holdCreate(t, requestOf('CONNECT b:443'));
+    const plain = createServer(() => undefined);
+    const other = await openWire(t, await listenFor(t, plain), LIVEZ);
+    await once(plain, 'request');
+    await Promise.all([stop(service, 100), stopServer(plain, 100)]);
+    for (const { allAnswers } of [wire, other]) assert.deepEqual(await allAnswers(), []);
+  },
+);

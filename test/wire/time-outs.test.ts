@@ -103,18 +103,6 @@ test('A request that waited for others has its own time after them', async (t) =
   ]);
 });
 
-test('A connection above the limit is closed, and busy ones are served', async (t) => {
-  const service = await openService(t, { log: noLog }, { maxConnections: 2 });
-  const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
-  for (const { socket } of wires) socket.write(LIVEZ.slice(0, -1));
-  // The service has read that when it refuses a third.
-  assert.deepEqual(await talk(service.port, ''), []);
-  for (const wire of wires) {
-    wire.socket.write('\n');
-    assert.deepEqual(statusesOf(await wire.answers(1)), [200]);
-  }
-});
-
 test('If nearly all connections are in use, a new one closes the one that is idle for the longest time', async (t) => {
   // One connection is kept free.
   const limits = { maxConnections: 32, connectionsCheckingInterval: 20 };

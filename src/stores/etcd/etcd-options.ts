@@ -3,15 +3,9 @@
  * returns all problems with them together.
  */
 
+import { isObject } from '../../base/exact-json.ts';
 import type { Log } from '../../base/log.ts';
-import {
-  isObject,
-  memberProblems,
-  mustBe,
-  text,
-  type Check,
-  type Problem,
-} from '../../base/problem.ts';
+import { memberProblems, mustBe, text, type Check, type Problem } from '../../base/problem.ts';
 import type { EtcdCalls, EtcdClock } from './calls.ts';
 
 export interface EtcdOptions {
@@ -73,7 +67,9 @@ export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
   if (endpoints === undefined && given.length > 0) {
     return given.flatMap((name) => requires(name, 'endpoints'));
   }
-  const isSecure = [endpoints].flat().some((url) => typeof url === 'string' && /^https:/i.test(url));
+  const isSecure = [endpoints]
+    .flat()
+    .some((url) => typeof url === 'string' && /^https:/i.test(url));
   const sentence = 'requires an https:// endpoint';
   const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !isSecure);
   return [

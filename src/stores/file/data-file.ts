@@ -3,10 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import { systemMemory } from '../../base/memory.ts';
+import { hex } from '../commit.ts';
 import type { KeyEntry } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { hex, isIntact, type SnapshotId } from './journal-line.ts';
+import { isIntact, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
 import { DamagedFileError, fileAt, readAll, withFileIfPresent } from './read-file.ts';

@@ -15,6 +15,7 @@
 import zlib from 'node:zlib';
 import { LINE_FEED, SPACE } from '../../base/ascii.ts';
 import type { Memory } from '../../base/memory.ts';
+import { hex } from '../commit.ts';
 
 /** The snapshot that a journal follows. */
 export interface SnapshotId {
@@ -112,8 +113,4 @@ function hexDigit(byte: number | undefined): number | undefined {
   if (byte === undefined) return undefined;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
-}
-
-export function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
 }

@@ -4,10 +4,10 @@ import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
+import { hex } from '../commit.ts';
 import type { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
-import { hex } from './journal-line.ts';
 
 export interface StoreDeps {
   readonly disk: Disk;

@@ -5,11 +5,10 @@
 
 import { INT64_MAX, INT64_MIN } from '../../base/int64.ts';
 import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../../http/api-error.ts';
-import { deprecationHeaders } from '../../http/router.ts';
 import { PET_STATUSES } from '../../model/pet.ts';
 import type { HeaderObject, Named, OpenApi, ResponseObject, Schema } from './types.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
-import { GET_PET_DEPRECATION, PETS_PATH } from '../../api/operations.ts';
+import { deprecationHeaders, PETS_PATH } from '../../api/operations.ts';
 
 /** It has bounds, since a validator may ignore the format. */
 export const INT64: Schema = {
@@ -184,14 +183,14 @@ export const COMPONENTS: OpenApi['components'] = {
   },
 };
 
-const [, SINCE = '', , SUNSET = '', , LINK = ''] = deprecationHeaders(GET_PET_DEPRECATION);
+const [, SINCE = '', , SUNSET = '', , LINK = ''] = deprecationHeaders('');
 
-/** getPet sends this Link with every response, also with its 410. */
+/** getPet sends this Link with its own responses, also with its 410. */
 export const SUCCESSOR_LINK: Named<HeaderObject> = {
   Link: field('The path of the replacement of getPet (RFC 8288)', LINK),
 };
 
-/** The header fields of every response that getPet itself returns until it is removed. */
+/** The header fields of what getPet returns until it is removed. */
 export const DEPRECATION: Named<HeaderObject> = {
   Deprecation: field('Since when getPet is deprecated (RFC 9745)', SINCE),
   Sunset: field('When getPet is removed (RFC 8594)', SUNSET),
@@ -202,9 +201,3 @@ export const DEPRECATION: Named<HeaderObject> = {
 export const PUBLIC: Named<HeaderObject> = {
   'Access-Control-Allow-Origin': field('Any web page may read it', '*'),
 };
-
-/** Returns a shared response with more header fields. */
-export function sharedWith(name: string, headers: Named<HeaderObject>): ResponseObject {
-  const shared = COMPONENTS.responses[name]!;
-  return { ...shared, headers: { ...shared.headers, ...headers } };
-}
