@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { testPetStoreContract, type OpenStore } from '../src/contract/pet-store-contract.ts';
 import type { NewPet, StoredPet } from '../src/model/pet.ts';
+import { formatMembers, formatPet } from '../src/model/pet-text.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import { runNode } from './support/process/process.ts';
 
@@ -22,6 +23,10 @@ const wellFormed = <T extends NewPet>(pet: T): T => {
 };
 const rounded = (pet: StoredPet): StoredPet => {
   return { ...pet, categoryId: BigInt(Number(pet.categoryId)) };
+};
+
+const withText = (pet: StoredPet): StoredPet => {
+  return { ...pet, text: formatPet(pet.id, formatMembers(pet)) };
 };
 
 /** Stores, and the tests that each of them fails. */
@@ -45,7 +50,7 @@ function storageOf({ added = (pet) => pet, found = (pet) => pet }: Breaks): Open
     throw new RangeError('BigInt value is too large to bind');
   };
   return () => {
-    const { createOnce: _, ...store } = createMemoryStore(pets.map(found));
+    const { createOnce: _, ...store } = createMemoryStore(pets.map((pet) => withText(found(pet))));
     return {
       ...store,
       get: (id) => store.get(bound(id)),
