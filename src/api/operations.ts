@@ -121,17 +121,17 @@ function readListParameters(query: string) {
   // The mark in front is dropped: a second one belongs to the first name.
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
-  const limit = readOne(given, 'limit', problems, readLimit, LIMIT);
-  const status = readOne(given, 'status', problems, readStatus, STATUS);
+  const limit = readOne(given, 'limit', problems, readLimit, EXPECTED_LIMIT);
+  const status = readOne(given, 'status', problems, readStatus, EXPECTED_STATUS);
   // The only parameter that is not in the spec: pets with a greater id.
-  const after = readOne(given, 'after', problems, parseInt64, AFTER);
+  const after = readOne(given, 'after', problems, parseInt64, EXPECTED_AFTER);
   if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
 }
 
-const LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
-const STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
-const AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
+const EXPECTED_LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
+const EXPECTED_STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
+const EXPECTED_AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 const NONE_GIVEN = { limit: undefined, status: undefined, after: undefined };
 
 /** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */

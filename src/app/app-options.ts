@@ -11,7 +11,7 @@ import {
   condition,
   memberProblems,
   mustBe,
-  text,
+  matching,
   type Check,
   type Problem,
 } from '../base/problem.ts';
@@ -83,7 +83,7 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
     return isObject(value) && methods.every((name) => typeof value[name] === 'function');
   }),
   apiKeys: apiKeyProblems,
-  prefix: text('segments such as /shop', /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/),
+  prefix: matching('segments such as /shop', /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/),
   bodyLimitBytes: integer(1, MAX_BODY_LIMIT_BYTES),
   log: aFunction,
   accessLog: trueOrFalse,

@@ -93,18 +93,18 @@ export function createApp(options: AppOptions): App {
   const closing = new AbortController();
   let opening: Promise<void> | undefined;
 
-  const unavailable = (): string => `The service is ${isStopping ? 'stopping' : 'starting'}`;
+  const whyUnavailable = (): string => `The service is ${isStopping ? 'stopping' : 'starting'}`;
   const storeForRead = (): PetStore => {
     if (store !== undefined) return store;
-    throw new StoreUnavailableError(unavailable());
+    throw new StoreUnavailableError(whyUnavailable());
   };
   const storeForCreate = (): PetStore => {
-    if (isStopping) throw new StoreUnavailableError(unavailable());
+    if (isStopping) throw new StoreUnavailableError(whyUnavailable());
     return storeForRead();
   };
   /** Returns why the app is not ready, or undefined if it is. */
   const problem = (): string | undefined =>
-    store === undefined || isStopping ? unavailable() : store.problem();
+    store === undefined || isStopping ? whyUnavailable() : store.problem();
 
   const metrics = createMetrics({
     version: VERSION,
@@ -134,7 +134,7 @@ export function createApp(options: AppOptions): App {
       listPath: `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`,
     }),
     bodyLimitBytes,
-    isDraining: () => isStopping,
+    isStopping: () => isStopping,
     log,
     toApiError: fromStoreError,
     onResponse(summary) {

@@ -34,7 +34,7 @@ export function condition(expected: string, isValid: (value: unknown) => boolean
 }
 
 /** Returns the check of a string that matches. */
-export function text(expected: string, pattern: RegExp): Check {
+export function matching(expected: string, pattern: RegExp): Check {
   return condition(expected, (value) => typeof value === 'string' && pattern.test(value));
 }
 

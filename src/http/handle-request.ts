@@ -51,7 +51,7 @@ interface ListenerOptions {
   keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
-  isDraining(): boolean;
+  isStopping(): boolean;
   readonly log: Log;
   /** Converts a documented error of the store. Returns undefined for any other error. */
   toApiError?: ((error: unknown) => ApiError | undefined) | undefined;
@@ -134,7 +134,7 @@ export function createListener(options: ListenerOptions): Listener {
     const target = findBrokenRule(request, headers) ?? readTarget(method, targetOf(request));
     if (target instanceof ApiError) return refuse(context, UNSOUND, target);
     const { path, query } = target;
-    const preflight = path === '*' ? ANY_PATH : cors?.preflight(request);
+    const preflight = path === '*' ? OPTIONS_OF_SERVICE : cors?.preflight(request);
     if (preflight !== undefined) return respond(context, { path }, preflight);
 
     const match = findRoute(path);
@@ -168,7 +168,7 @@ export function createListener(options: ListenerOptions): Listener {
 }
 
 /** The response to OPTIONS for the server as a whole. */
-const ANY_PATH: ApiResponse = emptyResponse(['Allow', 'GET, HEAD, POST, OPTIONS']);
+const OPTIONS_OF_SERVICE: ApiResponse = emptyResponse(['Allow', 'GET, HEAD, POST, OPTIONS']);
 
 /** Calls the operation. It returns the response if that is known already, else a promise. */
 function call(
@@ -255,7 +255,7 @@ function isEarlyResponse({ options, request, headers }: RequestContext, status: 
 
 function endsConnection({ options, request, headers }: RequestContext, asked: Asked): boolean {
   // After a request to upgrade, node:http discards all bytes that came with it.
-  if (asked === UNSOUND || headers.asksToUpgrade || options.isDraining()) return true;
+  if (asked === UNSOUND || headers.asksToUpgrade || options.isStopping()) return true;
   // The parser obeys a Connection field in the trailer, and reads no request after it.
   return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
 }

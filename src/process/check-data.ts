@@ -3,7 +3,7 @@
  * first thing that is wrong, and where. It changes nothing, whether or not a service is using them.
  */
 
-import { readDataFile } from './config.ts';
+import { dataFileOf } from './config.ts';
 import type { Command } from '../base/command-line.ts';
 import { verifyData } from '../stores/file/data-file.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
@@ -16,7 +16,7 @@ checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
 `,
   operands: 1,
   read({ operands: [named], mistakes }, { env, print }) {
-    const path = named ?? readDataFile(env);
+    const path = named ?? dataFileOf(env);
     if (path === undefined) {
       mistakes.push('As configured, the service has no data file: name one');
     }

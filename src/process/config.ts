@@ -123,7 +123,7 @@ export function readEtcdOptions(
 }
 
 /** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
-export function readDataFile(env: Environment): string | undefined {
+export function dataFileOf(env: Environment): string | undefined {
   const { etcd, dataFile, memory } = backendOf(readSettings(env, new Map()).values);
   return etcd === undefined ? pathOf(dataFile ?? (memory as Values)['dataFile']) : undefined;
 }

@@ -17,6 +17,9 @@ import type { KeyEntry, KeyHash } from './table/idempotency-keys.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
 
+/** The approximate size of an idempotency key in a commit. */
+export const KEY_BYTES = 80;
+
 /** A commit of the file store is full with this many bytes. */
 export const FILE_COMMIT_BYTES: number = 16 << 20;
 

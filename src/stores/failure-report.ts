@@ -1,5 +1,5 @@
 /**
- * Reports a failure that lasts to operators and to the readiness check.
+ * Reports a lasting failure to operators and to the readiness check.
  *
  * For example, a disk is full for an hour, and each of 100 creates a second fails. The log gets one
  * line when that begins, with its cause, one line for each other cause, at most one a second, and
@@ -16,7 +16,7 @@ const LOG_PAUSE_MS = 1_000;
 type Details = Readonly<Record<string, string>>;
 
 export class FailureReport {
-  readonly #log: Log;
+  readonly #logger: Log;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #began: string;
   readonly #ended: string;
@@ -27,7 +27,7 @@ export class FailureReport {
 
   /** `began` and `ended` are the events in the log. */
   constructor(log: Log, clock: Pick<Clock, 'now'>, began: string, ended: string) {
-    this.#log = log;
+    this.#logger = log;
     this.#clock = clock;
     this.#began = began;
     this.#ended = ended;
@@ -47,7 +47,7 @@ export class FailureReport {
     if (text === this.#logged || at - this.#loggedAt < LOG_PAUSE_MS) return;
     this.#logged = text;
     this.#loggedAt = at;
-    this.#log('error', this.#began, details);
+    this.#logger('error', this.#began, details);
   }
 
   /** Records a failure, or a success. */
@@ -58,7 +58,7 @@ export class FailureReport {
 
   /** Records a success. */
   clear(): void {
-    if (this.#logged !== undefined) this.#log('info', this.#ended);
+    if (this.#logged !== undefined) this.#logger('info', this.#ended);
     this.#last = undefined;
     this.#logged = undefined;
   }

@@ -34,7 +34,7 @@ import {
 } from '../model/pet-store.ts';
 import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts';
 import type { CommitLog, LogTarget } from './commit-log.ts';
-import type { PendingPet } from './commit.ts';
+import { KEY_BYTES, type PendingPet } from './commit.ts';
 import { CommitQueue, type Outcome } from './commit-queue.ts';
 import { replayedPet, type IdempotencyKeys, type KeyHash } from './table/idempotency-keys.ts';
 import type { PetTable } from './table/pet-table.ts';
@@ -43,8 +43,6 @@ const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1
 const SECONDS_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 ];
-/** The approximate size of an idempotency key in a commit. */
-const KEY_BYTES = 80;
 /** A create is refused after it has waited for this many refused creates with the same key. */
 const MAX_REFUSALS = 2;
 
@@ -60,21 +58,21 @@ interface Tables {
 }
 
 /** Opens a store over these tables and the log that `openLog` opens for them. */
-export async function openLogStore<Log extends CommitLog>(
+export async function openLogStore<L extends CommitLog>(
   tables: Tables,
-  openLog: (target: LogTarget) => Promise<Log>,
-): Promise<LogStore<Log>> {
-  let store: LogStore<Log> | undefined;
+  openLog: (target: LogTarget) => Promise<L>,
+): Promise<LogStore<L>> {
+  let store: LogStore<L> | undefined;
   const log = await openLog({ refuseWaiting: (...args) => store?.refuseWaiting(...args) });
   store = new LogStore(tables, log);
   return store;
 }
 
-export class LogStore<Log extends CommitLog> implements PetStore {
+export class LogStore<L extends CommitLog> implements PetStore {
   readonly #pets: PetTable;
   readonly #keys: IdempotencyKeys;
   /** For tests: the store's log. */
-  readonly log: Log;
+  readonly log: L;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
   /** By key, the failure, if any, of the create in progress. The promise does not reject. */
   readonly #keysInProgress: Map<KeyHash, Promise<Error | undefined>> = new Map();
@@ -84,7 +82,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   #unknownCreates = 0;
   #closed: Promise<void> | undefined;
 
-  constructor({ pets, keys }: Tables, log: Log) {
+  constructor({ pets, keys }: Tables, log: L) {
     this.#pets = pets;
     this.#keys = keys;
     this.log = log;
@@ -123,7 +121,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.log.lost;
   }
 
-  stats(): StoreStats & ReturnType<Log['stats']> {
+  stats(): StoreStats & ReturnType<L['stats']> {
     return {
       commitPets: this.#commitPets,
       commitSeconds: this.#commitSeconds,
@@ -132,7 +130,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
       queueLength: this.#queue.length,
       keysHeld: this.#keys.length,
       keysEvicted: this.#keys.evicted,
-      ...(this.log.stats() as ReturnType<Log['stats']>),
+      ...(this.log.stats() as ReturnType<L['stats']>),
     };
   }
 

@@ -249,7 +249,7 @@ export class SimulatedDisk {
     return {
       owner: OWNER,
       device: 1n,
-      number: BigInt(id),
+      inode: BigInt(id),
       kind: id === FOLDER ? 'directory' : 'file',
       links: this.#linksTo(id),
       sizeBytes: cached.length,

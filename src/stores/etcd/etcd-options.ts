@@ -5,7 +5,7 @@
 
 import { isObject } from '../../base/exact-json.ts';
 import type { Log } from '../../base/log.ts';
-import { memberProblems, mustBe, text, type Check, type Problem } from '../../base/problem.ts';
+import { memberProblems, mustBe, matching, type Check, type Problem } from '../../base/problem.ts';
 import type { EtcdCalls, EtcdClock } from './calls.ts';
 
 export interface EtcdOptions {
@@ -43,12 +43,12 @@ export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
 
 const MAX_ENDPOINTS = 100;
 
-const aText = text('a non-empty string', /[^]/);
+const aText = matching('a non-empty string', /[^]/);
 
 const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
   endpoints: endpointProblems,
   // At most 200 characters.
-  prefix: text('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
+  prefix: matching('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
   ...{ caFile: aText, certFile: aText, keyFile: aText, user: aText, passwordFile: aText },
 };
 

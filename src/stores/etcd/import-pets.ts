@@ -52,7 +52,7 @@ export async function importPets(
         : `Another import into ${prefix} has begun: use another prefix`,
     );
   }
-  const log = await readWhole(deps, found);
+  const log = await readAllOf(deps, found);
   const put = async (key: string, value: Buffer): Promise<void> => {
     const compare = [...log.compares, ifAbsent(log.nextSlot)];
     if ((await putIf(deps, compare, key, value))?.equals(value) === true) return;
@@ -77,10 +77,10 @@ export async function exportPets(
   deps: StartDeps,
   prefix: string,
 ): Promise<{ readonly pets: PetTable; readonly keys: IdempotencyKeys }> {
-  return readWhole(deps, await openLog(deps, prefix));
+  return readAllOf(deps, await openLog(deps, prefix));
 }
 
-async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
+async function readAllOf(deps: StartDeps, id: LogId): Promise<AppliedLog> {
   const log = new AppliedLog(id, deps);
   await readLog(deps, log);
   return log;

@@ -101,7 +101,7 @@ export interface FileStat {
   readonly owner: FileOwner;
   /** Which file it is: the device and the number on it. */
   readonly device: bigint;
-  readonly number: bigint;
+  readonly inode: bigint;
   /** How many names lead to it. */
   readonly links: number;
   /** When its content last changed, in nanoseconds. */
@@ -209,7 +209,7 @@ export async function removeFile(disk: Disk, path: string): Promise<void> {
  * open, its inode number is not reused. A backup may have given the file more links.
  */
 export function isSameFile(one: FileStat | undefined, other: FileStat): boolean {
-  return one?.device === other.device && one.number === other.number;
+  return one?.device === other.device && one.inode === other.inode;
 }
 
 /** True if both are the same file with the same content, as far as size and time show. */

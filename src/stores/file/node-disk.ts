@@ -184,7 +184,7 @@ function entryOf(stats: BigIntStats): FileStat {
     mode: Number(stats.mode & 0o777n),
     owner: { user: Number(stats.uid), group: Number(stats.gid) },
     device: stats.dev,
-    number: stats.ino,
+    inode: stats.ino,
     links: Number(stats.nlink),
     changedAt: stats.mtimeNs,
   };

@@ -21,7 +21,7 @@
 import { dirname } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import type { Durability } from '../../model/pet-store.ts';
-import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commit.ts';
+import { encodeCommit, encodeKeysLine, encodeTexts, KEY_BYTES, type Commit } from '../commit.ts';
 import type { KeyEntry } from '../table/idempotency-keys.ts';
 import {
   attributesOf,
@@ -52,8 +52,7 @@ export interface PetsFile extends SnapshotId {
 /** The bounds of a line that `renew` writes. */
 const MAX_LINE_PETS = 1024;
 const MAX_LINE_BYTES: number = 1 << 20;
-/** The approximate size of a key in a journal, and of a line without its pets. */
-const KEY_BYTES = 80;
+/** The approximate size of a line without its pets and keys. */
 const LINE_BYTES = 100;
 
 const SNAPSHOT_REPLACED = 'The data file is not the one that this process read or wrote';
