@@ -141,8 +141,7 @@ export class Simulation {
 
 /** Only a write can be short. */
 function canMeet(kind: Fault['kind'], operation: OperationKind): boolean {
-  if (kind === 'half') return operation === 'write' || operation === 'overwrite';
-  return kind !== 'short' || operation === 'write';
+  return (kind !== 'half' && kind !== 'short') || operation === 'write';
 }
 
 function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
