@@ -8,20 +8,15 @@
  */
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
-import type { NewPet } from '../../src/model/pet.ts';
 import { isDurable, type PetStore } from '../../src/model/pet-store.ts';
-import { createCommit, encodeCommit } from '../../src/stores/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
-import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { KeyTable } from '../../src/stores/table/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
-import { pendingPet } from '../support/disk/journal-text.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { Callers, type Script, type Site } from './callers.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
-import { SECTOR_BYTES } from './survival.ts';
 
 export const DATA_FILE = '/data/pets.json';
 export const JOURNAL: string = `${DATA_FILE}.journal`;
@@ -149,15 +144,6 @@ export class Life implements Site {
 
   pass(ms: number): Promise<void> {
     return this.clock.pass(ms);
-  }
-
-  /** The length of a name whose commit has its line feed as the first byte of a sector. */
-  awkwardLength(pet: NewPet): number {
-    const id = this.disk.image.names.get(JOURNAL);
-    const start = id === undefined ? 0 : this.disk.image.files.get(id)!.cached.length;
-    const commit = createCommit(BigInt(this.model.petCount), [pendingPet(pet)], 0);
-    const lineFeedAt = start + PREFIX_LENGTH + encodeCommit(commit).length;
-    return pet.name.length + ((SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES);
   }
 
   async stop(): Promise<void> {

@@ -8,13 +8,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
-import {
-  growLongJournal,
-  liveInDoubt,
-  liveOnce,
-  liveOnLongJournal,
-  liveShortly,
-} from './callers.ts';
+import { liveInDoubt, liveOnce, liveShortly } from './callers.ts';
 import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { JOURNAL, live } from './life.ts';
 import {
@@ -37,9 +31,6 @@ const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][
 };
 /** Different faults lead to the same files. */
 const shortly = { tried: new Tried() };
-const longJournal = await live(growLongJournal);
-const found = { image: longJournal.disk.image, known: longJournal.model.knowledge() };
-const long = { ...found, ends: plainEnds };
 /** Failures of the operation after a step of the clock. */
 const CLOCK_FAULTS: readonly (Omit<Fault, 'at'> | undefined)[] = [
   undefined,
@@ -58,17 +49,10 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
       ]),
       [
         `No pet is lost if memory fails at any request, ${lasts}`,
-        () => new Simulation(liveOnce, shortly).failMemoryEverywhere(lasts),
+        () => new Simulation(liveInDoubt, shortly).failMemoryEverywhere(lasts),
       ],
     ]),
   ),
-  async *'No pet is lost if a start with a long journal ends or fails at any operation'() {
-    const simulation = new Simulation(liveOnLongJournal, long);
-    yield* simulation.crashEverywhere();
-    yield* simulation.failEverywhere(['EIO', 'late'], 'once');
-    yield* simulation.failEverywhere(['ENOSPC', 'EROFS'], 'for ever');
-    yield* simulation.failMemoryEverywhere('once');
-  },
   'A pet with a key exists once if two operations fail and its client retries': () =>
     new Simulation(liveInDoubt, { ends: plainEnds }).failEverywhere(['EIO'], 'twice'),
   async *'A step of the clock by 25 hours at any operation loses no key'() {

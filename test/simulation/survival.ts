@@ -24,7 +24,7 @@ export interface Survivor {
   readonly image: DiskImage;
 }
 
-export const SECTOR_BYTES = 512;
+const SECTOR_BYTES = 512;
 
 /** What an end leaves of an image: each of these is to be tried. */
 export type Ends = (image: DiskImage) => Iterable<Survivor>;
