@@ -25,7 +25,6 @@ import {
   MEDDLING,
   meddleEverywhere,
   restoreEverywhere,
-  saveEverywhere,
   stepClockEverywhere,
   takeOverEverywhere,
 } from './meddling.ts';
@@ -159,11 +158,9 @@ export const BREAKS: readonly Break[] = [
     'does not check which snapshot a journal follows': acceptAnyCrc,
   }),
   ...catches(by(overwriteTails), { 'takes any tail for torn': broken.dropAnyTail }),
-  ...catches(by(saveEverywhere), {
+  ...catches(by(takeOverEverywhere), {
     'reports pets as saved whose file is not synced': without(SYNC_OF_SNAPSHOT),
     'reports pets as saved of which it wrote half': without(/^write (\S+unf\S+) \[[^]*; write \1/),
-  }),
-  ...catches(by(takeOverEverywhere), {
     'does not look at its lock when it finds another journal': broken.blindFor(LOCK),
   }),
   ...catches(by(restoreEverywhere), {
