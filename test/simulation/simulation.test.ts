@@ -8,9 +8,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
-import { liveInDoubt, liveOnce, liveShortly } from './callers.ts';
+import { liveInDoubt, liveShortly } from './callers.ts';
 import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
-import { JOURNAL, live } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
@@ -110,19 +109,3 @@ for (const [what, outcome] of catches) {
     t.diagnostic(complaint);
   });
 }
-
-test('A single failure refuses creates, and a lasting failure of syncs leaves them in doubt', async () => {
-  const { operations } = await live(liveOnce);
-  const sums = { refused: 0, unknown: 0, unknownForEver: 0 };
-  for (const [at, { kind, path }] of operations.entries()) {
-    const { model } = await live(liveOnce, { fault: { at, kind: 'EIO', lasts: 'once' } });
-    sums.refused += model.refusedCount;
-    sums.unknown += model.unknownCount;
-    if (kind !== 'sync' || path !== JOURNAL) continue;
-    const lasting = await live(liveOnce, { fault: { at, kind: 'EIO', lasts: 'for ever' } });
-    sums.unknownForEver += lasting.model.unknownCount;
-  }
-  assert.ok(sums.refused > 0);
-  assert.equal(sums.unknown, 0);
-  assert.ok(sums.unknownForEver > 0);
-});
