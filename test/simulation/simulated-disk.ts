@@ -24,10 +24,7 @@ import {
   type DiskImage,
 } from './disk-image.ts';
 
-export type OperationKind =
-  | Exclude<keyof Disk | keyof DiskFile, 'writeNow'>
-  | 'create'
-  | 'unlock';
+export type OperationKind = Exclude<keyof Disk | keyof DiskFile, 'writeNow'> | 'create' | 'unlock';
 
 /** From operation `at` on, counted from 0. */
 export interface Fault {
@@ -270,7 +267,7 @@ export class SimulatedDisk {
   }
 }
 
-/** `effect` is told if a write is to be short, or if the operation will report a failure. */
+/** `effect` gets `half` if a write is to be short, and `late` if a failure will be reported. */
 type Run = <T>(
   kind: OperationKind,
   path: string,
