@@ -4,7 +4,17 @@
  */
 
 import assert from 'node:assert/strict';
-import { appendFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -17,6 +27,8 @@ const CONNECTIONS = 6;
 
 /** A service under load, which has acknowledged 60 creates. */
 interface LoadedScene extends Scene {
+  /** Resolves when the service has acknowledged so many more, or has ended. */
+  answered(pets: number): Promise<void>;
   /** Kills the service, and waits for the load to end. */
   kill(): Promise<void>;
 }
@@ -30,7 +42,12 @@ async function underLoad(t: TestContext): Promise<LoadedScene> {
     await end(service, 'SIGKILL');
     await load.ended;
   };
-  return { ...scene, kill };
+  return { ...scene, answered: (pets) => load.answered(pets), kill };
+}
+
+/** Compares the pets that a start finds in the file with the ledger. */
+async function assertAllThere({ ledger, dataFile }: Scene, file = dataFile): Promise<void> {
+  ledger.check(await petsAtNextStart(file));
 }
 
 function savedIn(folder: string): string {
@@ -74,7 +91,7 @@ test('After rm -rf of the folder and SIGTERM the pets are in a saved file', asyn
   assert.ok(scene.service.stderr().includes(saved));
   await assert.rejects(petsAtNextStart(scene.dataFile), /rename it to the data file/);
   renameSync(join(scene.folder, saved), scene.dataFile);
-  scene.ledger.check(await petsAtNextStart(scene.dataFile));
+  await assertAllThere(scene);
 });
 
 const CHANGES: Readonly<Record<string, (dataFile: string) => void>> = {
@@ -104,15 +121,40 @@ for (const [what, change] of Object.entries(CHANGES)) {
       service.child.kill(ending);
       service.child.kill('SIGCONT');
       assert.equal(await service.exit(), ending === 'SIGTERM' ? 0 : ending);
-      // Its start is refused again and again, and names the file before anything else.
-      const saved = savedIn(folder);
-      const line = new RegExp(
-        `^petstore: \\S+/${saved} has [^]*rename it to the data file[^]*\\n$`,
-      );
-      for (let start = 0; start < 2; start += 1) await assertRefused(startOn(t, dataFile), line);
-      renameSync(join(folder, saved), dataFile);
-      rmSync(`${dataFile}.journal`, { force: true });
-      ledger.check(await petsAtNextStart(dataFile));
+      await recoverFrom(t, scene, savedIn(folder));
     });
   }
 }
+
+/** A start is refused and names the saved file, which has all pets, before anything else. */
+async function recoverFrom(t: TestContext, scene: Scene, saved: string): Promise<void> {
+  const { folder, dataFile } = scene;
+  const line = new RegExp(`^petstore: \\S+/${saved} has [^]*rename it to the data file[^]*\\n$`);
+  for (let start = 0; start < 2; start += 1) await assertRefused(startOn(t, dataFile), line);
+  renameSync(join(folder, saved), dataFile);
+  rmSync(`${dataFile}.journal`, { force: true });
+  await assertAllThere(scene);
+}
+
+test('A backup of hard links has all pets of its time, and is not written to', async (t) => {
+  const scene = await underLoad(t);
+  const backup = join(scene.folder, 'backup');
+  mkdirSync(backup);
+  const [, linked] = ['pets.json', 'pets.json.journal'].map((name) => {
+    linkSync(join(scene.folder, name), join(backup, name));
+    return join(backup, name);
+  });
+  // As cp -al does.
+  const lock = join(backup, 'pets.json.lock');
+  linkSync(`${scene.dataFile}.lock`, lock);
+  const inUse =
+    /^petstore: \S+ is in use already: .* It has another link, such as that of a backup/;
+  await assertRefused(startOn(t, join(backup, 'pets.json')), inUse);
+  rmSync(lock);
+  await scene.answered(50);
+  await scene.kill();
+  const before = readFileSync(linked!);
+  await assertAllThere(scene);
+  assert.deepEqual(readFileSync(linked!), before);
+  await assertAllThere(scene, join(backup, 'pets.json'));
+});

@@ -1,9 +1,21 @@
 /** The real process on a disk that is full, or that must not be written to. */
 
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tempDir } from '../support/disk/temp-dir.ts';
 import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 import type { RawAnswer } from '../support/http/answers.ts';
 import type { Outcome } from '../support/http/wire.ts';
@@ -74,6 +86,28 @@ for (const [what, code] of [
   });
 }
 
+test('After a failed sync with little room, creates work as soon as there is more', async (t) => {
+  const scene = await begin(t);
+  if (scene === undefined) return;
+  const { folder, dataFile, ballast, ledger, service, connection, setFault } = scene;
+  for (let pets = 0; pets < 20; pets += 1) await create(scene);
+  fill(ballast);
+  // Room for the pet, and not for a copy of the journal.
+  truncateSync(ballast, statSync(ballast).size - (16 << 10));
+  setFault('EIO');
+  assert.equal((await create(scene, 10)).status, 500);
+  setFault('none');
+  const { bavail } = statfsSync(folder);
+  // The second try finds too little room.
+  while (!(await create(scene, 10)).body.includes('bytes are needed')) await sleep(50);
+  assert.ok(statfsSync(folder).bavail >= bavail, 'Nothing is filled by a try');
+  rmSync(ballast);
+  while ((await connection.send('GET', '/readyz')).status !== 200) await sleep(50);
+  assert.equal((await create(scene)).status, 201);
+  await end(service, 'SIGKILL');
+  ledger.check(await petsAtNextStart(dataFile));
+});
+
 test('A read-only file system is refused in one line, with exit code 1', async (t) => {
   const folder = mountTmpfs(t, MIB);
   if (folder === undefined) return;
@@ -86,8 +120,16 @@ test('A read-only file system is refused in one line, with exit code 1', async (
   assert.equal(readFileSync(join(folder, 'pets.json'), 'utf8'), text);
 });
 
-async function create(scene: Scene): Promise<RawAnswer> {
-  const outcome = await scene.create(40_000);
+test('A folder that may not be written to is refused in one line, with exit code 1', async (t) => {
+  if (process.getuid?.() === 0) return t.skip('root may write to any folder');
+  const folder = tempDir(t);
+  chmodSync(folder, 0o500);
+  t.after(() => chmodSync(folder, 0o700));
+  await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*permission denied.*\n$/);
+});
+
+async function create(scene: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
+  const outcome = await scene.create(maxPaddingBytes);
   assert.ok(outcome.status !== 'cut');
   return outcome;
 }
