@@ -21,7 +21,7 @@ import {
 import { startLinks, type Link } from '../../support/etcd/link.ts';
 import { FACTOR, openFast } from '../../support/etcd/opened-store.ts';
 import { Processes, type LogProcess } from '../../support/etcd/processes.ts';
-import { rounds } from '../../support/extent.ts';
+import { isWhole, rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
@@ -56,18 +56,41 @@ async function kill(member: EtcdMember): Promise<() => void> {
   return () => member.restart();
 }
 
+function disturb(links: readonly Link[], random: Random): () => void {
+  const state = random.pick(['hanging', 'deaf', 'cut'] as const);
+  for (const link of links) link.set(state);
+  return () => links.forEach((link) => link.set('open'));
+}
+
+const linksOf = ({ processes }: World, random: Random): readonly Link[] =>
+  random.pick(processes.all).links;
+
 const FAULTS: Readonly<Record<string, Fault>> = {
-  async 'some links of a process fail'({ processes }, random) {
-    const state = random.pick(['hanging', 'deaf', 'cut'] as const);
-    const links = random.pick(processes.all).links.slice(0, 1 + random.below(3));
-    for (const link of links) link.set(state);
-    return () => links.forEach((link) => link.set('open'));
-  },
-  async 'a process is slow'({ processes }, random) {
-    const { links } = random.pick(processes.all);
+  'a link fails': async (world, random) => disturb([random.pick(linksOf(world, random))], random),
+  'a process is cut off': async (world, random) => disturb(linksOf(world, random), random),
+  async 'a process is slow'(world, random) {
+    const links = linksOf(world, random);
     for (const link of links) link.delayMs = random.below(200);
     return () => links.forEach((link) => (link.delayMs = 0));
   },
+  ...(isWhole && {
+    async 'a process falls behind, and is cut off'({ processes: { all, callers } }: World) {
+      const { links } = all.at(-1)!;
+      for (const link of links) link.delayMs = 1_200;
+      // The other processes take many slots in the time of one of its calls.
+      const others: Promise<void>[] = [];
+      for (let i = 0; i < 150; i += 1) {
+        others.push(callers.create(3, 3));
+        await sleep(20);
+      }
+      for (const link of links) link.set('hanging');
+      // For longer than any call may wait.
+      for (const endsAt = awakeMs + 9_000; awakeMs < endsAt;) await sleep(20);
+      await Promise.all(others);
+      for (const link of links) link.delayMs = 0;
+      return () => links.forEach((link) => link.set('open'));
+    },
+  }),
   async 'a process is killed'({ processes }, random) {
     await processes.replace(random.pick(processes.all));
     return () => undefined;
@@ -80,6 +103,30 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'a member is killed': ({ cluster }, random) => kill(random.pick(cluster.members)),
   'the leader is killed': async ({ cluster }) => kill(await cluster.leader()),
 };
+
+/**
+ * Causes one fault after the other until `isOver`; each kind once before any of them comes again.
+ * Resolves with their names.
+ */
+async function bringFaults(
+  world: World,
+  random: Random,
+  isOver: () => boolean,
+): Promise<readonly string[]> {
+  const brought: string[] = [];
+  let names: readonly string[] = [];
+  while (!isOver()) {
+    if (names.length === 0) names = Object.keys(FAULTS);
+    const name = random.pick(names);
+    names = names.filter((other) => other !== name);
+    brought.push(name);
+    const end = await FAULTS[name]?.(world, random);
+    await sleep(random.below(FAULT_MS));
+    end?.();
+    await sleep(random.below(PAUSE_MS));
+  }
+  return brought;
+}
 
 test(
   `All responses during ${SECONDS} s of faults are those of one log (seed ${SEED})`,
@@ -110,25 +157,14 @@ test(
     await callers.start();
     const endsAt = performance.now() + SECONDS * 1000;
     const isOver = (): boolean => performance.now() >= endsAt || callers.complaints.length > 0;
+    const faults = bringFaults({ cluster, processes }, createRandom(SEED), isOver);
     const clients = Array.from({ length: CLIENTS }, async () => {
       while (!isOver()) await Promise.all([callers.create(3, 3, 3), callers.createOnce(3, 3, 3)]);
     });
     const readers = Array.from({ length: READERS }, async () => {
       while (!isOver()) await callers.read(lots.pick(processes.stores));
     });
-    // One fault after the other; each kind once before any of them comes again.
-    const random = createRandom(SEED);
-    const brought: string[] = [];
-    for (let names: readonly string[] = []; !isOver();) {
-      if (names.length === 0) names = Object.keys(FAULTS);
-      const name = random.pick(names);
-      names = names.filter((other) => other !== name);
-      brought.push(name);
-      const end = await FAULTS[name]?.({ cluster, processes }, random);
-      await sleep(random.below(FAULT_MS));
-      end?.();
-      await sleep(random.below(PAUSE_MS));
-    }
+    const brought = await faults;
     await cluster.ready();
     await Promise.all([...clients, ...readers]);
     await callers.retry();
