@@ -17,7 +17,7 @@ import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
 import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
-import { inClass, late, without, type Change, type Search } from './broken-disks.ts';
+import { inClass, without, type Change, type Search } from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
 import { flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Operation } from './life.ts';
@@ -25,7 +25,6 @@ import {
   MEDDLING,
   meddleEverywhere,
   restoreEverywhere,
-  saveEverywhere,
   stepClockEverywhere,
   takeOverEverywhere,
 } from './meddling.ts';
@@ -126,7 +125,7 @@ export const BREAKS: readonly Break[] = [
     'does not sync the folder': without(/; syncDirectory/),
     'does not sync the folder above a new one': without(/; syncDirectory \/$/),
     'does not sync the folder after a new journal': without(/^rename \S+ \S+nal; syncDirectory/),
-    'acknowledges a create before the sync': late(/; sync .*\.journal$/, /; (write|close) .*nal/),
+    'acknowledges a create before the sync': broken.syncLate,
     'removes the journal before the new snapshot has its name': broken.removeJournalFirst,
   }),
   ...catches(byCrash(liveInDoubt), {
@@ -163,11 +162,9 @@ export const BREAKS: readonly Break[] = [
     'does not check which snapshot a journal follows': acceptAnyCrc,
   }),
   ...catches(by(overwriteTails), { 'takes any tail for torn': broken.dropAnyTail }),
-  ...catches(by(saveEverywhere), {
+  ...catches(by(takeOverEverywhere), {
     'reports pets as saved whose file is not synced': without(SYNC_OF_SNAPSHOT),
     'reports pets as saved of which it wrote half': without(/^write (\S+unf\S+) \[[^]*; write \1/),
-  }),
-  ...catches(by(takeOverEverywhere), {
     'does not look at its lock when it finds another journal': broken.blindFor(LOCK),
   }),
   ...catches(by(restoreEverywhere), {

@@ -76,56 +76,57 @@ export function without(pattern: RegExp): Change {
   });
 }
 
-/** Delays each call that matches: it succeeds, and takes effect after the next `until`. */
-export function late(pattern: RegExp, until: RegExp): Change {
-  return onDisk(() => {
-    const textOf = history();
-    let owed = (): unknown => undefined;
-    return (...call) => {
-      const [, args, proceed] = call;
-      const text = textOf(...call);
-      if (pattern.test(text)) {
-        owed = () => proceed(...args);
-        return Promise.resolve();
-      }
-      const result = proceed(...args);
-      if (!until.test(text)) return result;
-      const pay = owed;
-      owed = () => undefined;
-      if (result instanceof Promise) return result.then(pay);
-      pay();
-      return result;
-    };
+/** The sync of a journal succeeds, and takes effect after the next write, or before the close. */
+export const syncLate: Change = onDisk(() => {
+  let owed: (() => unknown) | undefined;
+  return ({ operation, path }, args, proceed) => {
+    if (operation === 'sync' && path === JOURNAL) {
+      owed = proceed;
+      return Promise.resolve();
+    }
+    const result = proceed(...args);
+    if (/^(write|close)/.test(operation)) {
+      owed?.();
+      owed = undefined;
+    }
+    return result;
+  };
+});
+
+/** Changes the calls of one operation that answers with a promise. */
+function onCall<T>(
+  name: DiskCall['operation'],
+  change: (
+    proceed: () => Promise<T>,
+    args: readonly unknown[],
+    path: string,
+    disk: Disk,
+  ) => unknown,
+): Change {
+  return onDisk((disk) => ({ operation, path }, args, proceed) => {
+    if (operation !== name) return proceed(...args);
+    return change(() => proceed(...args) as Promise<T>, args, path, disk);
   });
 }
 
 /** A failed sync is tried again on the same file. */
-export const retryFailedSync: Change = onDisk(() => ({ operation, path }, args, proceed) => {
-  if (operation !== 'sync' || path !== JOURNAL) return proceed(...args);
-  return (proceed() as Promise<void>).catch(() => proceed());
-});
+export const retryFailedSync: Change = onCall('sync', (sync, _, path) =>
+  path === JOURNAL ? sync().catch(sync) : sync(),
+);
 
 /** Half of a write is written, and counts as all of it. */
-export const ignoreShortWrites: Change = onDisk(() => ({ operation }, args, proceed) => {
-  const [bytes, offset] = args as readonly [Buffer, number];
-  if (operation === 'write')
-    return (proceed(...args) as Promise<number>).then(() => bytes.length - offset);
-  if (operation !== 'writeNow') return proceed(...args);
-  proceed(...args);
-  return bytes.length - offset;
+export const ignoreShortWrites: Change = onCall('write', async (write, [bytes, offset]) => {
+  await write();
+  return (bytes as Buffer).length - Number(offset);
 });
 
 /** A failed sync of a folder counts as one that succeeded. */
-export const ignoreFailedFolderSync: Change = onDisk(() => ({ operation }, args, proceed) => {
-  if (operation !== 'syncDirectory') return proceed(...args);
-  return (proceed(...args) as Promise<void>).catch(() => undefined);
-});
+export const ignoreFailedFolderSync: Change = onCall('syncDirectory', (sync) =>
+  sync().catch(() => undefined),
+);
 
 /** A failed sync of a folder is tried again. */
-export const retryFolderSync: Change = onDisk(() => ({ operation }, args, proceed) => {
-  if (operation !== 'syncDirectory') return proceed(...args);
-  return (proceed(...args) as Promise<void>).catch(() => proceed(...args));
-});
+export const retryFolderSync: Change = onCall('syncDirectory', (sync) => sync().catch(sync));
 
 /** What is at a path is always what was there first, or what one of these operations made of it. */
 export function blindFor(blindPath: string, ...own: readonly DiskCall['operation'][]): Change {
@@ -142,21 +143,20 @@ export function blindFor(blindPath: string, ...own: readonly DiskCall['operation
 }
 
 /** Whatever follows the last intact line of a journal counts as torn. */
-export const dropAnyTail: Change = onDisk(() => ({ operation, path }, args, proceed) => {
-  if (operation !== 'read' || path !== JOURNAL) return proceed(...args);
-  return (proceed(...args) as Promise<number>).then((count) => {
-    const bytes = (args[0] as Buffer).subarray(0, count);
-    for (let at = 0, crc = 0; ;) {
-      const length = lineLengthAt(bytes, at);
-      if (length === undefined || !isIntact(bytes, at, length, crc)) return at;
-      crc = crc32(bytes.subarray(at, at + length), crc);
-      at += length;
-    }
-  });
+export const dropAnyTail: Change = onCall<number>('read', async (read, [into], path) => {
+  const count = await read();
+  if (path !== JOURNAL) return count;
+  const bytes = (into as Buffer).subarray(0, count);
+  for (let at = 0, crc = 0; ;) {
+    const length = lineLengthAt(bytes, at);
+    if (length === undefined || !isIntact(bytes, at, length, crc)) return at;
+    crc = crc32(bytes.subarray(at, at + length), crc);
+    at += length;
+  }
 });
 
 /** The journal is removed before the new snapshot has its name. */
-export const removeJournalFirst: Change = onDisk((disk) => ({ operation }, args, proceed) => {
-  if (operation !== 'rename' || args[1] !== DATA_FILE) return proceed(...args);
-  return disk.remove(JOURNAL).then(() => proceed(...args));
+export const removeJournalFirst: Change = onCall('rename', async (rename, [, to], _, disk) => {
+  if (to === DATA_FILE) await disk.remove(JOURNAL);
+  return rename();
 });

@@ -33,17 +33,12 @@ export interface Site {
   pass(ms: number): Promise<void>;
   /** The texts of all pets, as every kind of read shows them; undefined if there is no response. */
   readAll(store: PetStore): MaybePromise<readonly string[] | undefined>;
-  /** How long the next name must be to make a write that is awkward for this store. */
-  awkwardLength?(pet: NewPet): number;
 }
 
 export type Script = (callers: Callers) => Promise<void>;
 
 /** Longer than the time from one attempt of a store to the next. */
 const PAUSE_MS = 1100;
-
-/** Long enough for any number of a pet. */
-const MIN_NAME = 20;
 
 export class Callers {
   readonly model: Model;
@@ -100,15 +95,6 @@ export class Callers {
     return this.#sendAll(() => clients.map((client) => this.#sendUntilAcknowledged(client)));
   }
 
-  /** Creates a pet whose write is awkward for the store. */
-  createAwkward(): Promise<void> {
-    const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
-    const length = this.#site.awkwardLength?.(probe) ?? MIN_NAME;
-    return this.#sendAll(() => [
-      this.#createOne(this.#storeAt(0), this.#petOf((this.#petNumber += 1), length, 'x')),
-    ]);
-  }
-
   /** Compares what a read of this process shows with the model. */
   read(store: PetStore): MaybePromise<void> {
     const knownBefore = this.model.petCount;
@@ -147,10 +133,10 @@ export class Callers {
   }
 
   /** A pet unlike all others; with characters of two bytes, so that a torn write may split one. */
-  #petOf(number: number, nameLength: number, filler = 'é'): NewPet {
+  #petOf(number: number, nameLength: number): NewPet {
     // A client of an earlier life may still send its own pet.
     const { petCount, clients } = this.model;
-    const name = `${petCount}.${clients.length}.${number}-`.padEnd(nameLength, filler);
+    const name = `${petCount}.${clients.length}.${number}-`.padEnd(nameLength, 'é');
     const status = (['available', 'pending', 'sold', undefined] as const)[number % 4];
     return { name, categoryId: 7n, status };
   }
@@ -225,14 +211,13 @@ export class Callers {
   }
 }
 
-/** All that happens to a store, except for a long journal. */
+/** All that happens to a store. */
 export async function liveShortly(callers: Callers): Promise<void> {
   await callers.start();
   await callers.create(3);
   await Promise.all([callers.create(400), callers.createOnce(3, 700)]);
   callers.kill();
   await callers.start();
-  await callers.createAwkward();
   await callers.createOnce(300);
   await callers.stop();
   await callers.start();
@@ -255,7 +240,7 @@ export async function liveAndStop(callers: Callers): Promise<void> {
   await callers.stop();
 }
 
-/** The same and a next start: enough for failing memory, or another program's changes. */
+/** The same and a next start: enough for another program's changes. */
 export async function liveOnce(callers: Callers): Promise<void> {
   await liveAndStop(callers);
   await callers.start();
@@ -287,20 +272,4 @@ export async function liveManyCreates(callers: Callers): Promise<void> {
 export async function liveTogether(callers: Callers): Promise<void> {
   await callers.start();
   await Promise.all([callers.create(3, 3, 3, 3, 3), callers.createOnce(3, 3, 3, 3, 3)]);
-}
-
-/** Leaves a journal that is long enough for a checkpoint at the next start. */
-export async function growLongJournal(callers: Callers): Promise<void> {
-  await callers.start();
-  await callers.create(3);
-  await callers.createOnce(300);
-  await callers.create(300, 3);
-  callers.kill();
-}
-
-/** A start with a long journal, and what follows. */
-export async function liveOnLongJournal(callers: Callers): Promise<void> {
-  await callers.start();
-  await Promise.all([callers.retry(), callers.create(3), callers.createOnce(3)]);
-  await callers.stop();
 }

@@ -8,20 +8,15 @@
  */
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
-import type { NewPet } from '../../src/model/pet.ts';
 import { isDurable, type PetStore } from '../../src/model/pet-store.ts';
-import { createCommit, encodeCommit } from '../../src/stores/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
-import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
-import { pendingPet } from '../support/disk/journal-text.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { Callers, type Script, type Site } from './callers.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
-import { SECTOR_BYTES } from './survival.ts';
 
 export const DATA_FILE = '/data/pets.json';
 export const JOURNAL: string = `${DATA_FILE}.journal`;
@@ -30,12 +25,8 @@ export const LOCK: string = `${DATA_FILE}.lock`;
 /** More than any life has; a table for all that a store keeps would take too long to make. */
 const MAX_KEYS = 64;
 
-/**
- * The large buffers of each life that is over. To allocate them for each start took a third of the
- * time, and on Node 24 more than half.
- */
-const spareBuffers: Buffer[] = [];
-const LARGE_BYTES: number = 1 << 20;
+/** More than all pets of a life have: to allocate the usual chunks took half of the time. */
+const CHUNK_BYTES: number = 1 << 16;
 
 /** The disk and the knowledge between two operations. */
 export interface Moment {
@@ -93,7 +84,6 @@ export class Life implements Site {
   /** The store's table, which is read here without waiting for the store. */
   #pets = new PetTable();
   #lastVersion = -1;
-  readonly #largeBuffers: Buffer[] = [];
   readonly #options: LifeOptions;
 
   constructor(options: LifeOptions = {}) {
@@ -151,15 +141,6 @@ export class Life implements Site {
     return this.clock.pass(ms);
   }
 
-  /** The length of a name whose commit has its line feed as the first byte of a sector. */
-  awkwardLength(pet: NewPet): number {
-    const id = this.disk.image.names.get(JOURNAL);
-    const start = id === undefined ? 0 : this.disk.image.files.get(id)!.cached.length;
-    const commit = createCommit(BigInt(this.model.petCount), [pendingPet(pet)], 0);
-    const lineFeedAt = start + PREFIX_LENGTH + encodeCommit(commit).length;
-    return pet.name.length + ((SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES);
-  }
-
   async stop(): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
@@ -184,7 +165,6 @@ export class Life implements Site {
   /** Ends the life, and keeps its last moment. */
   end(): void {
     this.#keep('the end');
-    spareBuffers.push(...this.#largeBuffers);
   }
 
   readAll(): readonly string[] {
@@ -216,14 +196,8 @@ export class Life implements Site {
         return allocate(length);
       };
     };
-    const bytes = (length: number): Buffer => {
-      if (length !== LARGE_BYTES) return systemMemory.bytes(length);
-      const buffer = spareBuffers.pop() ?? systemMemory.bytes(length);
-      this.#largeBuffers.push(buffer);
-      return buffer;
-    };
     return {
-      bytes: request(bytes),
+      bytes: request((length) => systemMemory.bytes(Math.min(length, CHUNK_BYTES))),
       uint32s: request(systemMemory.uint32s),
       int64s: request(systemMemory.int64s),
     };

@@ -103,43 +103,30 @@ function mutationsOf({ operations }: Life, from: number): number {
   }).length;
 }
 
-/** Removes or replaces a file, and removes the lock, once there is a journal. */
-function takeAway(path: string, content?: Buffer): Disturb {
-  const happens = ({ disk }: Life): void => {
-    for (const [name, left] of [[path, content], [LOCK]] as const) disk.intrude(name, left);
-  };
-  return (at, { operations }) => {
-    const first = operations.findIndex((operation) => operation.path === JOURNAL);
-    return at < first ? undefined : { happens };
-  };
-}
-
 /**
- * Removes the lock and another file before any operation, and stops the store. If it reports that
- * the pets are safe, they exist after the worst power failure.
+ * Before any operation, as if the process was halted there, it loses its lock, and another file: a
+ * next process may have taken over. It must leave the files alone. It must end, or stay read-only
+ * with a saved file. If its stop reports that the pets are safe, they exist after the worst power
+ * failure.
  */
-export async function* saveEverywhere(): Cases {
-  for (const path of [JOURNAL, DATA_FILE]) {
-    yield* everywhere(liveAndStop, takeAway(path), function* ({ isSafe, disk, model }) {
-      for (const { image } of isSafe ? plainEnds(disk.image) : []) {
-        for (const pet of missingFrom(image, model.knowledge().pets)) yield `${path}: lost ${pet}`;
+export async function* takeOverEverywhere(): Cases {
+  for (const [path, content] of [[JOURNAL], [DATA_FILE], [JOURNAL, FOREIGN]] as const) {
+    const happens = ({ disk }: Life): void => {
+      for (const [name, left] of [[path, content], [LOCK]] as const) disk.intrude(name, left);
+    };
+    const disturb: Disturb = (at, { operations }) => {
+      const first = operations.findIndex((operation) => operation.path === JOURNAL);
+      return at < first ? undefined : { happens };
+    };
+    yield* everywhere(liveAndStop, disturb, function* (life, at) {
+      const { pets } = life.model.knowledge();
+      const mustSave = life.isSafe || life.isStuck;
+      for (const { image } of mustSave ? plainEnds(life.disk.image) : []) {
+        for (const pet of missingFrom(image, pets)) yield `${path}: lost ${pet}`;
       }
+      if (mutationsOf(life, at) > 1) yield 'writes without the lock';
     });
   }
-}
-
-/**
- * Before any operation, as if the process was halted there, a next process takes over: the lock is
- * lost, and another file is at the journal's path. The process must leave it alone. It must end, or
- * stay read-only with a saved file, which a start would find unlike the journal.
- */
-export function takeOverEverywhere(): Cases {
-  return everywhere(liveAndStop, takeAway(JOURNAL, FOREIGN), function* (life, at) {
-    const pets = life.model.knowledge().pets;
-    const worst = [...plainEnds(life.disk.image)][1]!;
-    if (life.isStuck && missingFrom(worst.image, pets).length > 0) yield 'stays, and saves no pets';
-    if (mutationsOf(life, at) > 1) yield 'writes without the lock';
-  });
 }
 
 /**

@@ -41,8 +41,7 @@ export class Model {
   #clients: readonly KeyedClient[];
   /** Changes whenever the knowledge does. */
   version = 0;
-  /** How many creates were refused, and how many had an unknown outcome. */
-  refusedCount = 0;
+  /** How many creates had an unknown outcome. */
   unknownCount = 0;
 
   /** True if one process stores the pets, in the order in which they were sent. */
@@ -115,7 +114,6 @@ export class Model {
 
   refused(members: string): void {
     this.#complete(members);
-    this.refusedCount += 1;
   }
 
   unknown(members: string): void {

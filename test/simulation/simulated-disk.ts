@@ -24,12 +24,7 @@ import {
   type DiskImage,
 } from './disk-image.ts';
 
-export type OperationKind =
-  | Exclude<keyof Disk | keyof DiskFile, 'writeNow'>
-  | 'create'
-  /** A write that needs no room. */
-  | 'overwrite'
-  | 'unlock';
+export type OperationKind = Exclude<keyof Disk | keyof DiskFile, 'writeNow'> | 'create' | 'unlock';
 
 /** From operation `at` on, counted from 0. */
 export interface Fault {
@@ -48,7 +43,7 @@ export type Watch = (kind: OperationKind, path: string) => void;
 
 /** What changes a file or its name. */
 export const MUTATIONS: readonly OperationKind[] = [
-  ...(['create', 'link', 'write', 'overwrite', 'truncate', 'rename', 'remove'] as const),
+  ...(['create', 'link', 'write', 'truncate', 'rename', 'remove'] as const),
 ];
 
 /** What a disk cannot do while it is full or read-only; nothing at all after EIO. */
@@ -74,11 +69,6 @@ export class SimulatedDisk {
   fault: Fault | undefined;
   /** Without links, as some file systems are, a start has two changes fewer that may be lost. */
   hasLinks = false;
-  /** What the disk says when it is asked. */
-  freeBytes = Infinity;
-  #isFull = false;
-  /** True while an operation takes effect that will report a failure. */
-  #isLate = false;
   /** The file whose lock is held. */
   #locked: number | undefined;
   #process = 0;
@@ -99,17 +89,17 @@ export class SimulatedDisk {
     /** One operation. What belongs to a process that was killed never comes back. */
     const run: Run = (kind, path, effect, failed) => {
       if (self !== this.#process) throw new Error('This process was killed');
-      const fails = this.#begin(kind, path);
-      if (fails === undefined) return effect();
-      this.#isLate = fails === 'late';
-      if (this.#isLate) effect();
+      this.#watch(kind, path);
+      const failure = this.#failure(kind);
+      this.operations += 1;
+      if (failure === undefined || failure === 'half') return effect(failure);
+      if (failure === 'late') effect(failure);
       else failed?.();
-      this.#isLate = false;
-      throw systemError(fails === 'late' ? 'EIO' : fails, path);
+      throw systemError(failure === 'late' ? 'EIO' : failure, path);
     };
     return {
       open: async (path, how, { mode = 0o600 } = {}) =>
-        run(how === 'create' ? 'create' : 'open', path, () => {
+        run(how === 'create' ? 'create' : 'open', path, (failure) => {
           if (how === 'create') {
             if (this.image.names.has(path)) throw systemError('EEXIST', path);
             this.image = createFile(this.image, path, mode);
@@ -117,7 +107,7 @@ export class SimulatedDisk {
           const id = this.#idAt(path);
           if (how === 'edit' && this.#linksTo(id) > 1) throw new Error(`${path} has another link`);
           // A caller that gets an error cannot close it.
-          if (!this.#isLate) this.openCount += 1;
+          if (failure === undefined) this.openCount += 1;
           return this.#openFile(id, run);
         }),
       stat: (path) =>
@@ -160,7 +150,7 @@ export class SimulatedDisk {
           const names = [...this.image.names.keys()].filter((name) => dirname(name) === path);
           return names.map((name) => basename(name));
         }),
-      freeBytes: async (path) => run('freeBytes', path, () => this.freeBytes),
+      freeBytes: async (path) => run('freeBytes', path, () => Infinity),
       lock: async (path) =>
         run('lock', path, () => {
           if (!this.image.names.has(path)) this.image = createFile(this.image, path, 0o600);
@@ -210,9 +200,8 @@ export class SimulatedDisk {
     };
     const write = (bytes: Buffer, offset: number, position: number): number => {
       const wanted = bytes.subarray(offset);
-      const needsRoom = position + wanted.length > this.image.files.get(id)!.cached.length;
-      return run(needsRoom ? 'write' : 'overwrite', pathNow(), () => {
-        const count = this.#isShort() ? Math.ceil(wanted.length / 2) : wanted.length;
+      return run('write', pathNow(), (failure) => {
+        const count = failure === 'half' ? Math.ceil(wanted.length / 2) : wanted.length;
         this.image = changeFile(this.image, id, position, wanted.subarray(0, count));
         return count;
       });
@@ -262,44 +251,29 @@ export class SimulatedDisk {
     return [...this.image.names.values()].filter((named) => named === id).length;
   }
 
-  /** Counts the operation, and tells how it fails. */
-  #begin(kind: OperationKind, path: string): string | undefined {
-    this.#watch(kind, path);
-    this.operations += 1;
-    return this.#failure(kind);
-  }
-
-  #failure(kind: OperationKind): string | undefined {
+  /** How the next operation fails. */
+  #failure(kind: OperationKind): Fault['kind'] | undefined {
     if (this.fault === undefined) return undefined;
     const { at, kind: how, lasts } = this.fault;
-    const since = this.operations - 1 - at;
-    if (since < 0 || how === 'half') return undefined;
-    if (how === 'short' && since === 0) {
-      this.#isFull = true;
-      return undefined;
-    }
-    if (how === 'short' && lasts === 'once') {
-      if (!this.#isFull || kind !== 'write') return undefined;
-      this.#isFull = false;
-      return 'ENOSPC';
-    }
-    if (since >= STRIKES[lasts]) return undefined;
+    const since = this.operations - at;
+    const isShort = how === 'short';
+    // After a short write the next one fails, too.
+    if (since < 0 || since >= STRIKES[lasts] + Number(isShort)) return undefined;
+    if (how === 'half' || (isShort && since === 0)) return kind === 'write' ? 'half' : undefined;
     if (how === 'late') return CHANGES.includes(kind) ? how : undefined;
-    const code = how === 'short' ? 'ENOSPC' : how;
-    const succeeds = lasts === 'for ever' && FAILS_FOR_EVER[code]?.includes(kind) === false;
-    return succeeds ? undefined : code;
-  }
-
-  #isShort(): boolean {
-    if (this.fault === undefined) return false;
-    const { at, kind, lasts } = this.fault;
-    const since = this.operations - 1 - at;
-    if (kind === 'half') return since >= 0 && since < STRIKES[lasts];
-    return kind === 'short' && since === 0;
+    const code = isShort ? 'ENOSPC' : how;
+    const isAny = !isShort && lasts !== 'for ever';
+    return isAny || FAILS_FOR_EVER[code]?.includes(kind) !== false ? code : undefined;
   }
 }
 
-type Run = <T>(kind: OperationKind, path: string, effect: () => T, failed?: () => void) => T;
+/** `effect` gets `half` if a write is to be short, and `late` if a failure will be reported. */
+type Run = <T>(
+  kind: OperationKind,
+  path: string,
+  effect: (failure?: 'half' | 'late') => T,
+  failed?: () => void,
+) => T;
 
 /** An error as node:fs throws it. */
 export function systemError(code: string, path: string): NodeJS.ErrnoException {

@@ -8,20 +8,12 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
-import {
-  growLongJournal,
-  liveInDoubt,
-  liveOnce,
-  liveOnLongJournal,
-  liveShortly,
-} from './callers.ts';
+import { liveInDoubt, liveShortly } from './callers.ts';
 import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
-import { JOURNAL, live } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
   restoreEverywhere,
-  saveEverywhere,
   stepClockEverywhere,
   takeOverEverywhere,
 } from './meddling.ts';
@@ -37,9 +29,6 @@ const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][
 };
 /** Different faults lead to the same files. */
 const shortly = { tried: new Tried() };
-const longJournal = await live(growLongJournal);
-const found = { image: longJournal.disk.image, known: longJournal.model.knowledge() };
-const long = { ...found, ends: plainEnds };
 /** Failures of the operation after a step of the clock. */
 const CLOCK_FAULTS: readonly (Omit<Fault, 'at'> | undefined)[] = [
   undefined,
@@ -58,17 +47,10 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
       ]),
       [
         `No pet is lost if memory fails at any request, ${lasts}`,
-        () => new Simulation(liveOnce, shortly).failMemoryEverywhere(lasts),
+        () => new Simulation(liveInDoubt, shortly).failMemoryEverywhere(lasts),
       ],
     ]),
   ),
-  async *'No pet is lost if a start with a long journal ends or fails at any operation'() {
-    const simulation = new Simulation(liveOnLongJournal, long);
-    yield* simulation.crashEverywhere();
-    yield* simulation.failEverywhere(['EIO', 'late'], 'once');
-    yield* simulation.failEverywhere(['ENOSPC', 'EROFS'], 'for ever');
-    yield* simulation.failMemoryEverywhere('once');
-  },
   'A pet with a key exists once if two operations fail and its client retries': () =>
     new Simulation(liveInDoubt, { ends: plainEnds }).failEverywhere(['EIO'], 'twice'),
   async *'A step of the clock by 25 hours at any operation loses no key'() {
@@ -87,8 +69,8 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   'A start with an overwritten tail of the journal is refused, unless it looks torn':
     overwriteTails,
   'A start with the journal of another snapshot is refused': swapSnapshots,
-  'A stop that reports the pets as safe has saved every pet': saveEverywhere,
-  'A process whose files are taken over before any operation ends': takeOverEverywhere,
+  'A process whose files are taken over before any operation saves every pet, or reports it':
+    takeOverEverywhere,
   'A copy of the snapshot is durable before a create relies on it': restoreEverywhere,
   'Failing memory leaves no create in doubt': createsInDoubtByMemory,
 };
@@ -127,19 +109,3 @@ for (const [what, outcome] of catches) {
     t.diagnostic(complaint);
   });
 }
-
-test('A single failure refuses creates, and a lasting failure of syncs leaves them in doubt', async () => {
-  const { operations } = await live(liveOnce);
-  const sums = { refused: 0, unknown: 0, unknownForEver: 0 };
-  for (const [at, { kind, path }] of operations.entries()) {
-    const { model } = await live(liveOnce, { fault: { at, kind: 'EIO', lasts: 'once' } });
-    sums.refused += model.refusedCount;
-    sums.unknown += model.unknownCount;
-    if (kind !== 'sync' || path !== JOURNAL) continue;
-    const lasting = await live(liveOnce, { fault: { at, kind: 'EIO', lasts: 'for ever' } });
-    sums.unknownForEver += lasting.model.unknownCount;
-  }
-  assert.ok(sums.refused > 0);
-  assert.equal(sums.unknown, 0);
-  assert.ok(sums.unknownForEver > 0);
-});

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { isWhole, SEED } from '../support/extent.ts';
 import type { Script } from './callers.ts';
-import { FOLDER, type DiskImage, type FileImage } from './disk-image.ts';
+import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge, Model } from './model.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
@@ -141,8 +141,7 @@ export class Simulation {
 
 /** Only a write can be short. */
 function canMeet(kind: Fault['kind'], operation: OperationKind): boolean {
-  if (kind === 'half') return operation === 'write' || operation === 'overwrite';
-  return kind !== 'short' || operation === 'write';
+  return (kind !== 'half' && kind !== 'short') || operation === 'write';
 }
 
 function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
@@ -155,43 +154,30 @@ function newPetsOf(model: Model): number {
 }
 
 /** The same text for images and knowledge that lead to the same. */
-function keyOf(image: DiskImage, known: Knowledge): string {
-  const parts: (string | number)[] = [];
-  const changes = image.nameChanges.map(({ names }) => names);
-  for (const names of [image.names, image.durableNames, ...changes]) {
-    for (const [path, id] of names) {
-      const isFile = id !== undefined && id !== FOLDER;
-      parts.push(path, isFile ? `${id} ${keyOfFile(image.files.get(id)!)}` : String(id));
-    }
-    parts.push('/');
-  }
-  parts.push(...image.nameChanges.map(({ isDropped }) => String(isDropped)));
-  // The first characters of a pet are unlike those of all others.
-  for (const pets of [known.pets, known.inProgress, known.unknown]) {
-    parts.push(pets.length, ...pets.map((pet) => pet.slice(0, 50)));
-  }
-  for (const { key, id } of known.clients) parts.push(key.slice(0, 8), String(id));
-  return parts.join(' ');
+function keyOf({ files, names, durableNames, nameChanges }: DiskImage, known: Knowledge): string {
+  const changed = nameChanges.flatMap((change) => change.names);
+  const ids = new Set([...names, ...durableNames, ...changed].map(([, id]) => id));
+  const contents = [...ids].map((id) => {
+    const file = id === undefined ? undefined : files.get(id);
+    return [id, file && keyOfFile(file)];
+  });
+  const clients = known.clients.map(({ key, id }) => [key, String(id)]);
+  const parts = [[...names], [...durableNames], nameChanges, contents, { ...known, clients }];
+  return createHash('sha1').update(JSON.stringify(parts)).digest('base64');
 }
 
-const keyOfFile = remembered(({ cached, durable, changes }: FileImage) => {
-  const parts = [digestOf(cached), digestOf(durable)];
-  for (const { position, bytes, isDropped } of changes) {
-    parts.push(`${position} ${bytes === undefined ? '' : digestOf(bytes)} ${isDropped}`);
+const fileKeys = new WeakMap<FileImage, string>();
+
+function keyOfFile(file: FileImage): string {
+  let key = fileKeys.get(file);
+  if (key === undefined) {
+    const hash = createHash('sha1');
+    for (const content of [file.cached, file.durable])
+      hash.update(`${content.length} `).update(content);
+    for (const { position, bytes, isDropped } of file.changes) {
+      hash.update(`${position} ${bytes?.length} ${isDropped} `).update(bytes ?? '');
+    }
+    fileKeys.set(file, (key = hash.digest('base64')));
   }
-  return parts.join(' ');
-});
-
-const digestOf = remembered((bytes: Buffer) => {
-  return createHash('sha1').update(bytes).digest('base64');
-});
-
-/** Returns a function that calls `keyOf` once for each object, which must not change. */
-function remembered<T extends object>(keyOf: (object: T) => string): (object: T) => string {
-  const keys = new WeakMap<T, string>();
-  return (object) => {
-    let key = keys.get(object);
-    if (key === undefined) keys.set(object, (key = keyOf(object)));
-    return key;
-  };
+  return key;
 }

@@ -24,7 +24,7 @@ export interface Survivor {
   readonly image: DiskImage;
 }
 
-export const SECTOR_BYTES = 512;
+const SECTOR_BYTES = 512;
 
 /** What an end leaves of an image: each of these is to be tried. */
 export type Ends = (image: DiskImage) => Iterable<Survivor>;
@@ -84,34 +84,38 @@ function settledImage(
   return { files, names: settledNames, durableNames: settledNames, nameChanges: [] };
 }
 
-const MAX_NAME_CHANGES_IN_FULL = 4;
-
-/**
- * Every subset of the changes where they are few, otherwise the first k for every k, all except one
- * of them, and seeded ones: a file system may make them durable in any order.
- */
+/** What a folder may show: a file system may make the changes of names durable in any order. */
 function* nameChoices({
   durableNames,
   nameChanges: changes,
 }: DiskImage): Generator<[names: ReadonlyMap<string, number>, how: string]> {
-  for (const bits of subsetsOf(changes.length)) {
-    const kept = changes.filter((_, index) => (bits >> index) & 1);
+  for (const isKept of subsetsOf(changes.length)) {
+    const kept = changes.filter((_, index) => isKept(index));
     const names = withoutLostFolders(applyNames(durableNames, kept));
-    yield [names, `names ${bits.toString(2)}/${changes.length}`];
+    yield [names, `names ${changes.map((_, index) => Number(isKept(index))).join('')}`];
   }
 }
 
-function subsetsOf(count: number): Iterable<number> {
-  const all = 2 ** count;
-  if (count <= MAX_NAME_CHANGES_IN_FULL) return Array.from({ length: all }, (_, bits) => bits);
-  const indexes = Array.from({ length: count }, (_, index) => index);
-  const seeded = Array.from({ length: SEEDED_CHOICES }, (_, seed) => createRandom(seed).below(all));
-  return new Set([
-    ...indexes.map((first) => 2 ** first - 1),
-    all - 1,
-    ...indexes.map((missing) => all - 1 - 2 ** missing),
-    ...seeded,
-  ]);
+type Subset = (index: number) => boolean;
+
+/** Every subset of a few; otherwise the first k for every k, all except one, and seeded ones. */
+function subsetsOf(count: number): readonly Subset[] {
+  if (count <= 4) {
+    return Array.from({ length: 2 ** count }, (_, bits) => (index) => ((bits >> index) & 1) === 1);
+  }
+  const subsets: Subset[] = [() => true];
+  for (let at = 0; at < count; at += 1) {
+    subsets.push(
+      (index) => index < at,
+      (index) => index !== at,
+    );
+  }
+  for (let seed = 0; seed < 3; seed += 1) {
+    const random = createRandom(seed);
+    const bits = Array.from({ length: count }, () => random.oneIn(2));
+    subsets.push((index) => bits[index]!);
+  }
+  return subsets;
 }
 
 /** The names whose folders are there. */
@@ -158,9 +162,6 @@ function cutsOf(position: number, length: number): ReadonlySet<number> {
   return new Set(cuts.filter((cut) => cut > 0 && cut < length));
 }
 
-const SEEDED_CHOICES = 3;
-const MAX_SECTORS_IN_FULL = 4;
-
 /** The whole file in its new size, with some of the sectors that were written and others not. */
 function* sectorChoices(file: FileImage): Generator<[content: Buffer, how: string]> {
   const all = allOf(file);
@@ -170,34 +171,10 @@ function* sectorChoices(file: FileImage): Generator<[content: Buffer, how: strin
     const end = at + SECTOR_BYTES;
     if (!all.subarray(at, end).equals(old.subarray(at, end))) sectors.push(at);
   }
-  for (const [isKept, how] of sectorPatterns(sectors.length)) {
+  for (const isKept of subsetsOf(sectors.length)) {
+    const kept = sectors.filter((_, index) => isKept(index));
     const content = Buffer.from(old);
-    sectors.forEach((at, index) => {
-      if (isKept(index)) all.copy(content, at, at, at + SECTOR_BYTES);
-    });
-    yield [content, `${how} of ${sectors.length} sectors`];
-  }
-}
-
-type Pattern = (index: number) => boolean;
-
-function* sectorPatterns(count: number): Generator<[isKept: Pattern, how: string]> {
-  if (count <= MAX_SECTORS_IN_FULL) {
-    for (let bits = 0; bits < 1 << count; bits += 1) {
-      yield [(index) => ((bits >> index) & 1) === 1, `those of ${bits.toString(2)}`];
-    }
-    return;
-  }
-  yield [() => false, 'none'];
-  for (const one of [0, 1, count >> 1, count - 2, count - 1]) {
-    yield [(index) => index === one, `only ${one}`];
-    yield [(index) => index !== one, `all except ${one}`];
-  }
-  yield [(index) => index % 2 === 0, 'the even'];
-  yield [(index) => index % 2 === 1, 'the odd'];
-  for (let seed = 1; seed <= SEEDED_CHOICES; seed += 1) {
-    const random = createRandom(seed);
-    const bits = Array.from({ length: count }, () => random.below(2) === 0);
-    yield [(index) => bits[index]!, `seed ${seed}`];
+    for (const at of kept) all.copy(content, at, at, at + SECTOR_BYTES);
+    yield [content, `of ${sectors.length} sectors those at ${kept.join()}`];
   }
 }

@@ -1,7 +1,7 @@
-/** The store of `--memory` with a data file: its pets, its contract, and mistakes in the file. */
+/** The memory store: its contract, with the pets of a data file, and mistakes in that file. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { testPetStoreContract } from '../../src/contract/pet-store-contract.ts';
@@ -13,7 +13,7 @@ import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 testPetStoreContract(
-  'A memory store with starting data',
+  'The memory store',
   (t) => {
     const path = fileWith(t, '[]');
     return () => openStartedStore(path);
@@ -21,35 +21,16 @@ testPetStoreContract(
   { isDurable: false },
 );
 
-test('It begins with the pets of the file and of its journal, and writes to neither', async (t) => {
+test('It begins with the pets of the file and of its journal', async (t) => {
   const path = fileWith(t, '[{"id":5,"name":"Old","categoryId":1}]');
   const service = await openFileStore({ path });
   t.after(() => service.close());
   await service.create({ name: 'Rex', categoryId: 1n });
-  const before = filesNextTo(path);
   const store = await openStartedStore(path);
-  assert.equal((await store.create({ name: 'Tom', categoryId: 1n })).id, 7n);
+  await store.create({ name: 'Tom', categoryId: 1n });
   const { pets } = await store.list({ limit: 9 });
-  assert.deepEqual(
-    pets.map(({ name }) => name),
-    ['Old', 'Rex', 'Tom'],
-  );
-  await store.close();
-  assert.deepEqual(filesNextTo(path), before);
-});
-
-test('Hundreds of pages of many pets take less time than reading the pets once', async (t) => {
-  const texts = Array.from({ length: 100_000 }, (_, index) => {
-    return `{"id":${index + 1},"name":"Pet","categoryId":1}`;
-  });
-  const path = fileWith(t, `[\n${texts.join(',\n')}\n]\n`);
-  const start = process.cpuUsage();
-  const store = await openStartedStore(path);
-  const opening = process.cpuUsage(start);
-  const opened = process.cpuUsage();
-  for (let after = 0n; after < 100_000n; after += 200n) await store.list({ limit: 20, after });
-  const listing = process.cpuUsage(opened);
-  assert.ok(listing.user < opening.user + opening.system, `${listing.user} : ${opening.user} µs`);
+  const found = pets.map(({ id, name }) => `${id} ${name}`);
+  assert.deepEqual(found, ['5 Old', '6 Rex', '7 Tom']);
 });
 
 const START = ' is not a list of pets. It was left as it is:\n  ';
@@ -67,43 +48,22 @@ const MISTAKES: Readonly<Record<string, readonly [text: string, message: string 
     `[${'{},'.repeat(29)}{}]`,
     /\n {2}pet 20: id is required; name is required; categoryId is required\n {2}and 10 more$/,
   ],
-  'of another kind': ['{"pets":[]}', / is not a petstore data file, which is a JSON array of pets/],
-  'that is not JSON': [
-    '[{"id":1,}]',
-    /as it is:\n {2}it is not valid JSON: Expected double-quoted/,
-  ],
-  'in its encoding': [
-    '\ufeff[]',
-    /which is a JSON array of pets in UTF-8 without a byte order mark/,
-  ],
+  'in its syntax': ['[{"id":1,}]', /as it is:\n {2}it is not valid JSON: Expected double-quoted/],
 };
 
 for (const [what, [text, expected]] of Object.entries(MISTAKES)) {
   test(`A file with mistakes ${what} is refused with all of them, for who wrote it`, async (t) => {
     const path = fileWith(t, text);
-    await assert.rejects(openStartedStore(path), ({ message }: Error) => {
-      if (typeof expected === 'string') assert.equal(message, path + expected);
-      else assert.match(message, expected);
-      return true;
-    });
+    const message = typeof expected === 'string' ? path + expected : expected;
+    await assert.rejects(openStartedStore(path), { message });
     assert.deepEqual(readdirSync(dirname(path)), ['pets.json']);
   });
 }
-
-test('A missing file is called missing', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  await assert.rejects(openStartedStore(path), { message: `There is no data file ${path}` });
-});
 
 function fileWith(t: TestContext, text: string): string {
   const path = join(tempDir(t), 'pets.json');
   writeFileSync(path, text);
   return path;
-}
-
-function filesNextTo(path: string): readonly (readonly string[])[] {
-  const folder = dirname(path);
-  return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')]);
 }
 
 async function openStartedStore(path: string): Promise<PetStore> {

@@ -1,59 +1,61 @@
 /** Reading a journal: lines of any length, in windows, and what is refused in bounded memory. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { systemMemory, type Memory } from '../../../src/base/memory.ts';
+import type { NewPet } from '../../../src/model/pet.ts';
+import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commit.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
+import { headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
+import { MAX_IDEMPOTENCY_KEYS } from '../../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { countingMemory, floodedFile } from '../../support/disk/flooded-file.ts';
-import { journalLines, linesOf, REX } from '../../support/disk/journal-text.ts';
+import { journalLines, linesOf, pendingPet, REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = 'pets.json.journal';
 const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 0n };
+const HEADER = headerText(SNAPSHOT);
 
-test('Lines longer than the window, or across its border, are read whole', async () => {
-  const sizes = [10, 3_000_000, 10, 700_000, 700_000, 700_000, 10];
-  const names = sizes.map((size) => 'é'.repeat(size / 2));
-  const lines = journalLines(
-    SNAPSHOT,
-    names.map((name) => [{ name, categoryId: 7n }]),
-  );
-  const { content, pets } = await read(Buffer.concat(lines));
-  assert.equal(pets.length, sizes.length);
-  assert.equal(content.lengthBytes, sum(lines));
-  for (const [index, name] of names.entries()) {
-    assert.ok(pets.get(BigInt(index + 1))?.name === name);
-  }
-});
+/** A commit of so many pets. */
+const rexes = (count: number): readonly NewPet[] => Array<NewPet>(count).fill(REX);
+const named = (length: number): NewPet => ({ name: 'é'.repeat(length / 2), categoryId: 7n });
 
-test('Lines after the longest one are read, though they end beyond the longest window', async () => {
-  const long = { name: 'x'.repeat(4 << 20), categoryId: 7n };
-  const commits = [[long, long, long, long, long], [long], [long], [long]];
-  const lines = journalLines(SNAPSHOT, commits);
-  const { content, pets } = await read(Buffer.concat(lines));
-  assert.equal(pets.length, 8);
-  assert.equal(content.lengthBytes, sum(lines));
-});
+/** The sizes of lines, over windows of 1 MiB, that grow for a longer line. */
+const JOURNALS: Readonly<Record<string, readonly (readonly NewPet[])[]>> = {
+  'lines longer than a window, or across its end': [
+    10, 3_000_000, 10, 700_000, 700_000, 700_000, 10,
+  ].map((length) => [named(length)]),
+  'lines after the longest one, which end beyond the longest window': [5, 1, 1, 1].map((count) =>
+    Array<NewPet>(count).fill(named(4 << 20)),
+  ),
+  'many lines': Array.from({ length: 40_000 }, (_, index) => rexes(1 + (index % 3))),
+};
 
-test('Many lines, over several windows, are read like few', async () => {
-  const lines = petLines(Array.from({ length: 40_000 }, (_, index) => 1 + (index % 3)));
-  const bytes = Buffer.concat(lines);
-  assert.ok(bytes.length > 3 << 20);
-  const { content, pets } = await read(bytes);
-  assert.equal(content.lengthBytes, bytes.length);
-  assert.equal(content.lastOffset, bytes.length - lines.at(-1)!.length);
-  assert.equal(pets.lastId, BigInt(pets.length));
-  // Damage far from the start is found at its offset.
-  const damaged = lines[30_000]!;
-  damaged[40]! ^= 1;
-  await assertDamaged(Buffer.concat(lines), sum(lines.slice(0, 30_000)));
-});
+for (const [what, commits] of Object.entries(JOURNALS)) {
+  test(`A journal with ${what} is read, and damage is found at its offset`, async () => {
+    const lines = journalLines(SNAPSHOT, commits);
+    const { content, pets } = await read(Buffer.concat(lines));
+    assert.equal(content.lengthBytes, sum(lines));
+    assert.equal(content.lastOffset, sum(lines.slice(0, -1)));
+    const names = commits.flat().map(({ name }) => name);
+    assert.equal(pets.lastId, BigInt(names.length));
+    for (const [index, name] of names.entries()) {
+      if (index < 100) assert.ok(pets.get(BigInt(index + 1))?.name === name);
+    }
+    const at = Math.ceil(lines.length * 0.7);
+    lines[at]![40]! ^= 1;
+    const message = new RegExp(`^${PATH} is damaged at byte ${sum(lines.slice(0, at))}: This line`);
+    await assert.rejects(read(Buffer.concat(lines)), { name: 'DamagedFileError', message });
+  });
+}
 
 test('Reads may be as short as a single byte', async () => {
-  const bytes = Buffer.concat(petLines([1, 2]));
+  const bytes = Buffer.concat(journalLines(SNAPSHOT, [rexes(1), rexes(2)]));
   const file = await createMemoryDisk({ [PATH]: bytes }).open(PATH, 'read');
   const read: DiskFile['read'] = (into, offset, _length, position) =>
     file.read(into, offset, 1, position);
@@ -61,27 +63,16 @@ test('Reads may be as short as a single byte', async () => {
   assert.equal(pets.length, 3);
 });
 
-const HEADER = '{"journal":1,"snapshot":"5b4e8c1a","lastId":0}';
-
-for (const [name, texts, complaint] of [
+const OTHER = '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}';
+for (const [what, texts, complaint] of [
   ['an empty line', [HEADER, ''], /is not a (complete )?commit/],
   ['a line that is not JSON', [HEADER, 'Remember the milk'], /is not a commit of this version/],
-  [
-    'a commit that does not follow on',
-    [HEADER, '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}'],
-    /This commit follows pet 1, but the line before it ends with pet 0/,
-  ],
-  [
-    'a header of another version',
-    ['{"journal":2,"snapshot":"5b4e8c1a","lastId":0}'],
-    /It does not begin like a journal of this version/,
-  ],
+  ['a commit that does not follow on', [HEADER, OTHER], /follows pet 1, but .* ends with pet 0/],
+  ['another header', [HEADER.replace('1', '2')], /does not begin like a journal of this version/],
 ] as const) {
-  test(`A journal with ${name} is refused, though its CRC is right`, async () => {
-    await assert.rejects(read(Buffer.concat(linesOf(texts))), {
-      name: 'DamagedFileError',
-      message: complaint,
-    });
+  test(`A journal with ${what} is refused, though its CRC is right`, async () => {
+    const error = { name: 'DamagedFileError', message: complaint };
+    await assert.rejects(read(Buffer.concat(linesOf(texts))), error);
   });
 }
 
@@ -95,6 +86,34 @@ test('A line that is not UTF-8 is refused, though its CRC is right', async () =>
   await assert.rejects(read(Buffer.concat([header, line])), message);
 });
 
+test('The newest 100,000 keys of a journal are read', async () => {
+  const perCommit = 10_000;
+  const texts = Array.from({ length: 11 }, (_, commit) => {
+    const after = commit * perCommit;
+    const pets = Array.from({ length: perCommit }, (_, i) => {
+      return pendingPet(REX, requestKey(after + i + 1));
+    });
+    return encodeCommit(createCommit(BigInt(after), pets, 0));
+  });
+  const { keys } = (await read(Buffer.concat(linesOf([HEADER, ...texts])))).content;
+  assert.deepEqual([keys.length, keys[0]?.id], [MAX_IDEMPOTENCY_KEYS, 10_001n]);
+  assert.equal(keys.at(-1)?.key, requestKey(11 * perCommit));
+});
+
+test('The examples of the page are what the store writes', () => {
+  // The compiled tests are in .build/test.
+  const path = new URL('../../../../src/stores/file/README.md', import.meta.url);
+  const page = readFileSync(path, 'utf8');
+  const array = /^\[\n\{[^\]]*\n\]/m.exec(page)![0];
+  const [key, expiresAt] = ['9f86d081884c7d659a2feaa0c55ad015', 1795305600000];
+  const lines = linesOf([
+    headerText({ crc: crc32(array), lastId: 2n }),
+    encodeKeysLine([{ key, id: 1n, expiresAt }]),
+    '{"after":2,"pets":[{"id":3,"name":"Kit","categoryId":1}]}',
+  ]);
+  assert.ok(page.includes(`\n${lines.join('')}`), lines.join(''));
+});
+
 /** Gigabytes, as a file has them that was filled by something gone wild. */
 const FLOODS: readonly (readonly [string, string])[] = [
   ['zero bytes', '\0'],
@@ -102,20 +121,16 @@ const FLOODS: readonly (readonly [string, string])[] = [
   ['lines that are not commits', 'ffffffff 00000020 {"after":3,"p}\n'],
 ];
 
-for (const [name, filler] of FLOODS) {
-  for (const begin of ['from the start on', 'after commits']) {
-    test(`Gigabytes of ${name} ${begin} are refused in bounded memory`, async () => {
-      const lines = begin === 'after commits' ? petLines([1, 2]) : [];
+for (const [what, filler] of FLOODS) {
+  test(`Gigabytes of ${what} are refused in bounded memory`, async () => {
+    for (const lines of [[], journalLines(SNAPSHOT, [rexes(1), rexes(2)])]) {
       const { memory, most } = countingMemory();
       const file = floodedFile(Buffer.concat(lines), Buffer.from(filler, 'latin1'), 5e9);
-      await assert.rejects(readFile(file, memory), (error: Error) => {
-        assert.equal(error.name, 'DamagedFileError');
-        assert.match(error.message, new RegExp(`at byte ${sum(lines)}: `));
-        return true;
-      });
+      const message = new RegExp(`at byte ${sum(lines)}: `);
+      await assert.rejects(readFile(file, memory), { name: 'DamagedFileError', message });
       assert.ok(most() <= 128 << 20, `${most()} bytes`);
-    });
-  }
+    }
+  });
 }
 
 async function read(bytes: Buffer): Promise<{ content: JournalContent; pets: PetTable }> {
@@ -128,24 +143,6 @@ async function readFile(
 ): Promise<{ content: JournalContent; pets: PetTable }> {
   const pets = new PetTable();
   return { content: await readJournal(PATH, file, SNAPSHOT, pets, memory), pets };
-}
-
-async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {
-  await assert.rejects(read(bytes), (error: Error) => {
-    assert.equal(error.name, 'DamagedFileError');
-    const complaint = offset === 0 ? 'It does not begin like a j' : 'This line of the journal is n';
-    assert.ok(
-      error.message.startsWith(`${PATH} is damaged at byte ${offset}: ${complaint}`),
-      `${error.message}, and not at ${offset}`,
-    );
-    return true;
-  });
-}
-
-/** The header and commits of so many pets each. */
-function petLines(sizes: readonly number[]): readonly Buffer[] {
-  const commits = sizes.map((length) => Array.from({ length }, () => REX));
-  return journalLines(SNAPSHOT, commits);
 }
 
 function sum(lines: readonly Buffer[]): number {
