@@ -89,11 +89,8 @@ export class FileLog implements CommitLog {
   #state: FileLogState = { name: 'working' };
   /** The next start may find this commit in the journal, or not. */
   #doubt: Commit | undefined;
-  /** The try in progress to repair the journal, or to secure the pets of a read-only store. */
-  #attempt: Promise<void> | undefined;
-  /** The check of the files in progress, which a commit waits for. */
-  #checking: Promise<void> | undefined;
-  #isCommitting = false;
+  /** The commit, or the check or try of a tick, that is in progress: there is one at a time. */
+  #work: Promise<unknown> | undefined;
   #advisedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
 
@@ -117,11 +114,8 @@ export class FileLog implements CommitLog {
   }
 
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    await this.#checking;
-    this.#isCommitting = true;
-    const outcomes = await this.#commit(creates);
-    this.#isCommitting = false;
-    return outcomes;
+    await this.#work;
+    return this.#run(this.#commit(creates));
   }
 
   refusal(): StoreUnavailableError | undefined {
@@ -153,8 +147,8 @@ export class FileLog implements CommitLog {
   }
 
   async waitForRepair(): Promise<boolean> {
-    if (this.#attempt === undefined) return false;
-    await this.#attempt;
+    if (this.#state.name !== 'repairing' || this.#work === undefined) return false;
+    await this.#work;
     return true;
   }
 
@@ -172,10 +166,9 @@ export class FileLog implements CommitLog {
 
   async close(): Promise<void> {
     this.#stopTicking();
-    await this.#checking;
+    await this.#work;
     // Another program may have changed a file since the last check.
     await this.#prepare().catch(() => undefined);
-    while (this.#attempt !== undefined) await this.#attempt;
     const mayWrite = this.#state.name !== 'readOnly';
     this.#become({ name: 'closed' });
     try {
@@ -183,6 +176,15 @@ export class FileLog implements CommitLog {
     } finally {
       await this.#files.close();
       await this.#deps.lock.release().catch(() => undefined);
+    }
+  }
+
+  async #run<T>(work: Promise<T>): Promise<T> {
+    this.#work = work;
+    try {
+      return await work;
+    } finally {
+      this.#work = undefined;
     }
   }
 
@@ -210,19 +212,15 @@ export class FileLog implements CommitLog {
       return this.#refuse(creates, error);
     }
     if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
-    if (written.kind === 'in doubt') {
-      this.#fail(written.cause, commit);
-    } else {
-      try {
-        // If a stat fails, the line may be in a file that a start would not read.
-        this.#files.assertJournalIntact();
-        this.#publish(commit);
-      } catch (error) {
-        this.#fail(error, commit);
-      }
+    try {
+      if (written.kind === 'in doubt') throw written.cause;
+      // If a stat fails, the line may be in a file that a start would not read.
+      this.#files.assertJournalIntact();
+      this.#publish(commit);
+    } catch (error) {
+      // The commit that met the fault waits for the first try; all waiting creates are refused.
+      await this.#fail(error, commit);
     }
-    // The commit that met the fault waits for the first try; all waiting creates are refused.
-    await this.#attempt;
     if (this.#doubt !== commit) {
       return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
     }
@@ -244,8 +242,7 @@ export class FileLog implements CommitLog {
       } catch (error) {
         const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;
         if (!isFault) throw error;
-        this.#fail(error);
-        await this.#attempt;
+        await this.#fail(error);
       }
     }
     // The cast is for the compiler, which ignores that the await may change the state.
@@ -256,22 +253,21 @@ export class FileLog implements CommitLog {
   }
 
   /**
-   * Leaves `working`, refuses all waiting creates, and begins the first try: to save the pets after
+   * Leaves `working`, refuses all waiting creates, and makes the first try: to save the pets after
    * a ReadOnlyError, else to write a new journal.
    */
-  #fail(error: unknown, doubt?: Commit): void {
+  async #fail(error: unknown, doubt?: Commit): Promise<void> {
     this.#doubt = doubt;
     if (error instanceof ReadOnlyError) this.#become({ name: 'readOnly', cause: error });
     else this.#become({ name: 'repairing', cause: error, nextAttemptAt: this.now() });
     this.#target.refuseWaiting(this.refusal()!);
-    this.#beginAttempt();
+    await this.#attempt();
   }
 
-  /** Begins a try to repair the journal, or to secure the pets. */
-  #beginAttempt(): void {
+  async #attempt(): Promise<void> {
     const state = this.#state;
-    const work = state.name === 'repairing' ? this.#repair(state.cause) : this.#secureReadOnly();
-    this.#attempt = work.finally(() => (this.#attempt = undefined));
+    if (state.name === 'repairing') await this.#repair(state.cause);
+    if (state.name === 'readOnly') await this.#secureReadOnly(state.cause);
   }
 
   async #repair(cause: unknown): Promise<void> {
@@ -285,7 +281,7 @@ export class FileLog implements CommitLog {
     } catch (error) {
       if (error instanceof ReadOnlyError) {
         this.#become({ name: 'readOnly', cause: error });
-        return this.#secureReadOnly();
+        return this.#secureReadOnly(error);
       }
       this.#recordFailure(error);
       if (this.#doubt === undefined && this.durability() === 'data file') {
@@ -345,34 +341,27 @@ export class FileLog implements CommitLog {
   }
 
   async #tick(): Promise<void> {
-    if (this.#attempt !== undefined || this.#checking !== undefined || this.#isCommitting) return;
+    if (this.#work === undefined) await this.#run(this.#check());
+  }
+
+  /** Checks the files while working; else makes a try if one is due. */
+  async #check(): Promise<void> {
     const state = this.#state;
-    if (state.name === 'working') {
-      // If a stat fails, the next create or the next tick checks again.
-      const checking = this.#prepare().then(
-        () => undefined,
-        () => undefined,
-      );
-      this.#checking = checking.finally(() => (this.#checking = undefined));
-      await this.#checking;
-    }
-    if (state.name === 'readOnly') this.#beginAttempt();
-    if (state.name === 'repairing' && this.now() >= state.nextAttemptAt) this.#beginAttempt();
-    await this.#attempt;
+    // If a stat fails, the next create or the next tick checks again.
+    if (state.name === 'working') await this.#prepare().catch(() => undefined);
+    else if (state.name !== 'repairing' || this.now() >= state.nextAttemptAt) await this.#attempt();
   }
 
   /** Saves the pets if they are not safe, and logs once a minute what an operator should do. */
-  async #secureReadOnly(): Promise<void> {
+  async #secureReadOnly(error: ReadOnlyError): Promise<void> {
     const { clock, logger, paths } = this.#deps;
-    const state = this.#state;
-    if (state.name !== 'readOnly') return;
-    const { message: cause, canRestart } = state.cause;
+    const { message: cause, canRestart } = error;
     const where = await this.#saveIfNeeded();
     if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
     this.#advisedAt = clock.now();
     // Otherwise a start serves without some pets, or is refused beside the saved file.
     const hasAll = where === 'data file' || where === 'journal' || (await this.#isTakenOver());
-    if (canRestart && hasAll) this.#resolveLost(state.cause);
+    if (canRestart && hasAll) this.#resolveLost(error);
     const advice =
       canRestart && hasAll
         ? 'restart the service'
