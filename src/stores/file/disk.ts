@@ -1,5 +1,5 @@
 /**
- * Disk: every file operation that the store needs, and no others, and an atomic replace.
+ * Disk: every file operation that the store needs, and no others.
  *
  * It is injected, so that tests can run the store on a simulated disk which fails, stops or forgets
  * at any operation. node-disk.ts is the real one. Each operation may reject with an error that has
@@ -87,9 +87,6 @@ export interface DiskFile {
   /** Returns the open file's state, though it may have no name any more. */
   stat(): FileStat;
 
-  /** Why the new file could not be given to its owner. It can be used all the same. */
-  readonly ownerError?: unknown;
-
   close(): Promise<void>;
 }
 
@@ -114,51 +111,6 @@ export interface DiskLock {
   release(): Promise<void>;
 }
 
-export interface Replacement {
-  readonly disk: Disk;
-  readonly path: string;
-  /** In the same folder. */
-  readonly tmpPath: string;
-  readonly attributes: FileAttributes;
-  /** Called before each step that changes a path. Throws if the path may belong to others. */
-  assertMayReplace(): void;
-}
-
-/**
- * Atomic replace: after a crash at any point the file has either its old content or its new one.
- *
- * Write a second file, sync it, rename it over the first, sync the folder. The order matters: a
- * rename before the sync may leave an empty file after a power failure. Without the last step,
- * which is left to the caller, the rename itself may be lost.
- *
- * Replaces the file, and resolves with the new one, which the caller has to close. If it rejects,
- * it has tried to remove the file at `tmpPath`, and the old file is still at `path`, unless the
- * rename itself failed and it is unknown whether it took effect.
- */
-export async function replaceFile(
-  { disk, path, tmpPath, attributes, assertMayReplace }: Replacement,
-  chunks: Iterable<Buffer>,
-): Promise<DiskFile> {
-  assertMayReplace();
-  const file = await disk.open(tmpPath, 'create', attributes);
-  const entry = file.stat();
-  try {
-    let position = 0;
-    for (const chunk of chunks) {
-      await writeAll(file, chunk, position);
-      position += chunk.length;
-    }
-    await file.sync();
-    assertMayReplace();
-    await renameFile(disk, tmpPath, path, entry);
-    return file;
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    await removeOwn(disk, tmpPath, entry).catch(() => undefined);
-    throw error;
-  }
-}
-
 /** Returns the mode and owner of the file at the path, or else only the owner of its folder. */
 export function attributesOf(disk: Disk, path: string): FileAttributes {
   const old = disk.stat(path);
@@ -177,20 +129,6 @@ export async function writeAll(
     // Some file systems report neither progress nor an error.
     if (count === 0) throw new Error('The file system wrote nothing, and reported no error');
     at += count;
-  }
-}
-
-/** Removes the file if it is still the one at its path. */
-async function removeOwn(disk: Disk, path: string, entry: FileStat): Promise<void> {
-  if (isSameFile(disk.stat(path), entry)) await disk.remove(path);
-}
-
-/** Renames the file. A rename that reports failure may have taken effect: the path decides. */
-async function renameFile(disk: Disk, from: string, to: string, entry: FileStat): Promise<void> {
-  try {
-    await disk.rename(from, to);
-  } catch (error) {
-    if (!isSameFile(disk.stat(to), entry)) throw error;
   }
 }
 

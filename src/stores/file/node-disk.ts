@@ -52,8 +52,14 @@ export const nodeDisk: Disk = {
   rename: renameFile,
   link: (from, to) => link(from, to),
   syncDirectory,
-  lock: async (path, attributes = {}) => {
-    const file = await lockFile(path, (extra) => openOrMake(path, extra, attributes));
+  lock: async (path, attributes) => {
+    await openFile(path, 'create', attributes).then(
+      (made) => made.close(),
+      (error: unknown) => {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      },
+    );
+    const file = await lockFile(path, (extra) => openRegular(path, FLAGS.edit | extra));
     return file && { stat: () => statOf(file), release: () => file.close() };
   },
   makeDirectory,
@@ -84,10 +90,9 @@ async function openFile(
   attributes: FileAttributes = {},
 ): Promise<DiskFile> {
   const file = await openRegular(path, FLAGS[how]);
-  let ownerError: unknown;
   try {
     if (how === 'edit' && statOf(file).links > 1) throw new Error(`${path} has another link`);
-    if (how === 'create') ownerError = await prepare(file, attributes);
+    if (how === 'create') await prepare(file, attributes);
   } catch (error) {
     await file.close().catch(() => undefined);
     // A file with the wrong mode must not stay.
@@ -95,7 +100,6 @@ async function openFile(
     throw error;
   }
   return {
-    ownerError,
     read: async (bytes, offset, length, position) =>
       (await file.read(bytes, offset, length, position)).bytesRead,
     write: async (bytes, offset, position) => {
@@ -133,39 +137,21 @@ async function openRegular(path: string, how: number): Promise<FileHandle> {
   }
 }
 
-/** Opens a file for reading and writing, or makes it. `extra` are more flags for both. */
-async function openOrMake(
-  path: string,
-  extra: number,
-  attributes: FileAttributes,
-): Promise<FileHandle> {
-  let file: FileHandle;
-  try {
-    file = await openRegular(path, FLAGS.create | extra);
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-    return openRegular(path, FLAGS.edit | extra);
-  }
-  await prepare(file, attributes).catch(() => undefined);
-  return file;
-}
-
 /**
  * Sets the mode and owner of a file that this process has just made, unless it has them: some file
- * systems have none. Resolves with the error if it cannot be given to the owner: root may lack
- * CAP_CHOWN, in a container for example.
+ * systems have none. It stays root's if root lacks CAP_CHOWN, in a container for example.
  */
 async function prepare(
   file: FileHandle,
   { mode = OWNER_ONLY, owner }: FileAttributes,
-): Promise<unknown> {
+): Promise<void> {
   const entry = statOf(file);
   // The process's umask may have removed bits.
   if (entry.mode !== mode) await file.chmod(mode);
   const isRoot = process.getuid?.() === ROOT;
   const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
-  if (!isRoot || owner === undefined || isOwned) return undefined;
-  return file.chown(owner.user, owner.group).catch((error: unknown) => error);
+  if (!isRoot || owner === undefined || isOwned) return;
+  await file.chown(owner.user, owner.group).catch(() => undefined);
 }
 
 function stat(path: string): FileStat | undefined {

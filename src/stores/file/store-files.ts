@@ -31,7 +31,7 @@ import {
   isSameFile,
   isUnchanged,
   removeFile,
-  replaceFile,
+  writeAll,
 } from './disk.ts';
 import { encodeLine, headerText, isSameSnapshot, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
@@ -70,7 +70,6 @@ export class StoreFiles {
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
   #saved: (PetsFile & { readonly path: string }) | undefined;
-  #hasLoggedOwner = false;
   /** How many bytes the last file that was begun needs. */
   neededBytes = 0;
 
@@ -306,27 +305,45 @@ export class StoreFiles {
     if (!isKnown) throw replacedError(lock, SNAPSHOT_REPLACED);
   }
 
+  /**
+   * Atomic replace: after a crash at any point the file has either its old content or its new one.
+   *
+   * Write a second file, sync it, rename it over the first, sync the folder. The order matters: a
+   * rename before the sync may leave an empty file after a power failure. Without the last step,
+   * which is left to the caller, the rename itself may be lost.
+   *
+   * Resolves with the new file, which the caller has to close. If it rejects, the old file is still
+   * at the path, unless the rename failed and it is unknown whether it took effect.
+   */
   async #replace(
     path: string,
     attributes: FileAttributes,
     chunks: Iterable<Buffer>,
     assertMayReplace: () => void = () => this.#assertFilesAreOurs(),
   ): Promise<DiskFile> {
-    const { disk, paths, logger, randomBits } = this.#deps;
-    const replacement = {
-      disk,
-      path,
-      tmpPath: paths.unfinished(randomBits()),
-      attributes,
-      assertMayReplace,
-    };
-    const file = await replaceFile(replacement, chunks);
-    if (file.ownerError !== undefined && !this.#hasLoggedOwner) {
-      this.#hasLoggedOwner = true;
-      const event = 'New files cannot be given to the owner of the data file, or of its folder';
-      logger('warn', event, { file: path, cause: messageOf(file.ownerError) });
+    const { disk, paths, randomBits } = this.#deps;
+    const newPath = paths.unfinished(randomBits());
+    assertMayReplace();
+    const file = await disk.open(newPath, 'create', attributes);
+    try {
+      const entry = file.stat();
+      let position = 0;
+      for (const chunk of chunks) {
+        await writeAll(file, chunk, position);
+        position += chunk.length;
+      }
+      await file.sync();
+      assertMayReplace();
+      await disk.rename(newPath, path).catch((error: unknown) => {
+        // A rename that reports failure may have taken effect: the path decides.
+        if (!isSameFile(disk.stat(path), entry)) throw error;
+      });
+      return file;
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      await disk.remove(newPath).catch(() => undefined);
+      throw error;
     }
-    return file;
   }
 
   /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
