@@ -192,10 +192,6 @@ export class FileLog implements CommitLog {
   #become(next: FileLogState): void {
     if (this.#state.name === 'closed') throw new Error('The file log is closed');
     this.#state = next;
-    if (next.name !== 'readOnly') return;
-    const { logger, paths } = this.#deps;
-    const details = { cause: next.cause.message, dataFile: paths.snapshot };
-    logger('error', 'The store has become read-only', details);
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {

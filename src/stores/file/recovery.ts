@@ -51,7 +51,21 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   await assertNoMountPoint(deps);
   // A killed process may have renamed the snapshot without syncing the folder.
   await disk.syncDirectory(dirname(paths.snapshot));
-  return makeDurable(deps, data);
+  const { snapshot, journal } = data;
+  const loaded = snapshot && { ...snapshot, isNameDurable: true };
+  const files = new StoreFiles(deps, loaded, journal && disk.stat(paths.journal));
+  try {
+    if (snapshot === undefined) {
+      // This shows at once whether the folder can be written to.
+      await files.writeSnapshot();
+      logger('info', 'Made an empty data file', { file: paths.snapshot });
+    }
+    await beginJournal(deps, files, data);
+    return files;
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
 }
 
 /** Returns the error of a refused start, which names the newest saved file first. */
@@ -91,28 +105,6 @@ const RENAME_OR_MOVE =
   'rename it to the data file, and move the journal away; or move it away, to start without it';
 
 /**
- * Makes durable what was read. Without a snapshot it makes the first one, which shows at once
- * whether the folder can be written to. Rejects if nothing can be made durable.
- */
-async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<StoreFiles> {
-  const { disk, paths, logger } = deps;
-  const { snapshot, journal } = data;
-  const loaded = snapshot && { ...snapshot, isNameDurable: true };
-  const files = new StoreFiles(deps, loaded, journal && disk.stat(paths.journal));
-  try {
-    if (snapshot === undefined) {
-      await files.writeSnapshot();
-      logger('info', 'Made an empty data file', { file: paths.snapshot });
-    }
-    await beginJournal(deps, files, data);
-    return files;
-  } catch (error) {
-    await files.close();
-    throw error;
-  }
-}
-
-/**
  * Makes the found journal durable in its place, if it has pets that the snapshot lacks. Then writes
  * a snapshot if most pets are in that journal, so that not each start reads and writes them again.
  * Then writes a new journal; if that fails, continues with the found one.
@@ -150,8 +142,7 @@ async function beginJournal(
       return logger('warn', 'Cannot write a new journal: the existing one stays in use', details);
     }
     const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
-    const advice = `free ${files.neededBytes} bytes for a new journal`;
-    throw new Error(`${paths.journal} cannot be made durable: ${advice} (${reasons})`);
+    throw new Error(`${paths.journal} cannot be made durable: ${reasons}`);
   }
 }
 

@@ -70,8 +70,6 @@ export class StoreFiles {
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
   #saved: (PetsFile & { readonly path: string }) | undefined;
-  /** How many bytes the last file that was begun needs. */
-  neededBytes = 0;
 
   /** `snapshot` and `journal` are the files that a start found. */
   constructor(deps: StoreDeps, snapshot: PetsFile | undefined, journal: FileStat | undefined) {
@@ -127,12 +125,6 @@ export class StoreFiles {
     });
     this.#snapshot = { ...known, entry };
     return this.#snapshot;
-  }
-
-  /** Resolves with the free bytes of the disk: infinite if it does not report them. */
-  freeBytes(): Promise<number> {
-    const { disk, paths } = this.#deps;
-    return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
   }
 
   /** Writes a new journal. `doubt` is a commit that the old one may or may not have. */
@@ -232,9 +224,7 @@ export class StoreFiles {
   /** Writes all pets to a separate file, durably. Resolves with its path. */
   async save(): Promise<string> {
     const { disk, paths, clock } = this.#deps;
-    let time = clock.timeOfDay();
-    let path = paths.saved(new Date(time));
-    while (disk.stat(path) !== undefined) path = paths.saved(new Date((time += 1)));
+    const path = paths.saved(new Date(clock.timeOfDay()));
     // The folder may be gone.
     await disk.makeDirectory(dirname(path));
     const written = await this.#writePets(path, () => {
@@ -295,16 +285,6 @@ export class StoreFiles {
     throw replacedError(lock, JOURNAL_REPLACED);
   }
 
-  /** Throws ReadOnlyError unless the files at the paths may be replaced. */
-  #assertFilesAreOurs(): void {
-    const { disk, paths, lock } = this.#deps;
-    this.#assertPathsAreOurs();
-    const there = disk.stat(paths.snapshot);
-    const known = this.#snapshot?.entry;
-    const isKnown = known === undefined ? there === undefined : isUnchanged(there, known);
-    if (!isKnown) throw replacedError(lock, SNAPSHOT_REPLACED);
-  }
-
   /**
    * Atomic replace: after a crash at any point the file has either its old content or its new one.
    *
@@ -319,11 +299,11 @@ export class StoreFiles {
     path: string,
     attributes: FileAttributes,
     chunks: Iterable<Buffer>,
-    assertMayReplace: () => void = () => this.#assertFilesAreOurs(),
+    assertMayReplace: () => unknown = () => this.recognizeSnapshot(),
   ): Promise<DiskFile> {
     const { disk, paths, randomBits } = this.#deps;
     const newPath = paths.unfinished(randomBits());
-    assertMayReplace();
+    await assertMayReplace();
     const file = await disk.open(newPath, 'create', attributes);
     try {
       const entry = file.stat();
@@ -333,7 +313,7 @@ export class StoreFiles {
         position += chunk.length;
       }
       await file.sync();
-      assertMayReplace();
+      await assertMayReplace();
       await disk.rename(newPath, path).catch((error: unknown) => {
         // A rename that reports failure may have taken effect: the path decides.
         if (!isSameFile(disk.stat(path), entry)) throw error;
@@ -347,7 +327,7 @@ export class StoreFiles {
   }
 
   /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
-  async #writePets(path: string, assertMayReplace?: () => void): Promise<PetsFile> {
+  async #writePets(path: string, assertMayReplace?: () => unknown): Promise<PetsFile> {
     const { disk, paths, pets, randomBits } = this.#deps;
     const sum = { crc: 0, arrayBytes: 0 };
     const { lastId } = pets;
@@ -401,8 +381,8 @@ export class StoreFiles {
 
   /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
-    this.neededBytes = bytes;
-    const free = await this.freeBytes();
+    const { disk, paths } = this.#deps;
+    const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
     if (free >= bytes) return;
     const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
     throw Object.assign(new Error(message), { code: 'ENOSPC' });
