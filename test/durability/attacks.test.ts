@@ -69,7 +69,7 @@ test('A halted process that has lost its lock leaves the files to the next one',
   const before = stateOf();
   scene.service.child.kill('SIGCONT');
   assert.equal(await scene.service.exit(), 1);
-  assert.match(scene.service.stderr(), /The store is read-only/);
+  assert.match(scene.service.stderr(), /The store has become read-only/);
   assert.match(scene.service.stderr(), /The lock file was replaced/);
   assert.deepEqual(stateOf(), before);
   await scene.kill();

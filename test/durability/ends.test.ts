@@ -68,7 +68,7 @@ const ROWS: readonly Row[] = [
     async hang(scene) {
       scene.setFault('hang');
       replaceJournal(scene);
-      await logged(scene.service, 'The store is read-only');
+      await logged(scene.service, 'The store has become read-only');
     },
     ...{ where: 'saved file', stopped: 0, hung: [1, 'memory', undefined] },
   },

@@ -192,6 +192,10 @@ export class FileLog implements CommitLog {
   #become(next: FileLogState): void {
     if (this.#state.name === 'closed') throw new Error('The file log is closed');
     this.#state = next;
+    if (next.name !== 'readOnly') return;
+    // Before the pets are saved, which may hang.
+    const details = { cause: next.cause.message, dataFile: this.#deps.paths.snapshot };
+    this.#deps.logger('error', 'The store has become read-only', details);
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
