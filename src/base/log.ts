@@ -1,5 +1,7 @@
 /** Log: how the code reports events. The process decides where they go, and in what form. */
 
+import { constants } from 'node:os';
+
 export type LogLevel = 'info' | 'warn' | 'error';
 
 /** `event` is one plain sentence. `details` are fields to search for, never a key or a pet. */
@@ -22,7 +24,9 @@ export function safeLog(log: Log): Log {
   };
 }
 
-/** Returns the message of a thrown value. */
+/** Returns the message of a thrown value. libuv has no name for the error of a used-up quota. */
 export function messageOf(error: unknown): string {
+  const { errno, syscall } = Object(error) as NodeJS.ErrnoException;
+  if (errno === -constants.errno.EDQUOT) return `EDQUOT: disk quota exceeded, ${syscall}`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -32,7 +32,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { constants, platform } from 'node:os';
+import { platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -102,20 +102,12 @@ async function openFile(
   return {
     read: async (bytes, offset, length, position) =>
       (await file.read(bytes, offset, length, position)).bytesRead,
-    write: async (bytes, offset, position) => {
-      const written = file.write(bytes, offset, bytes.length - offset, position);
-      return (await written.catch(throwNamed)).bytesWritten;
-    },
-    writeNow: (bytes, offset, position) => {
-      try {
-        return writeSync(file.fd, bytes, offset, bytes.length - offset, position);
-      } catch (error) {
-        return throwNamed(error);
-      }
-    },
+    write: async (bytes, offset, position) =>
+      (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
+    writeNow: (bytes, offset, position) =>
+      writeSync(file.fd, bytes, offset, bytes.length - offset, position),
     // Windows syncs only files that are open for writing.
-    sync: () =>
-      IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd).catch(throwNamed),
+    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
     truncate: (length) => file.truncate(length),
     stat: () => statOf(file),
     close: () => file.close(),
@@ -126,7 +118,7 @@ async function openRegular(path: string, how: number): Promise<FileHandle> {
   const file = await open(path, how | NO_LINK, OWNER_ONLY).catch((error: unknown) => {
     // The error of a symbolic link is ELOOP, that of a socket ENXIO.
     if (codeOf(error) !== 'EEXIST') assertRegular(path, stat(path));
-    return throwNamed(error);
+    throw error;
   });
   try {
     assertRegular(path, statOf(file));
@@ -211,7 +203,7 @@ async function makeDirectory(path: string): Promise<void> {
 async function renameFile(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await rename(from, to).catch(throwNamed);
+      return await rename(from, to);
     } catch (error) {
       const isBusy = ['EPERM', 'EACCES', 'EBUSY'].includes(codeOf(error));
       if (!IS_WINDOWS || !isBusy || tries === RENAME_TRIES) throw error;
@@ -247,15 +239,6 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
-}
-
-/** Gives EDQUOT its name: libuv has none for it. */
-export function throwNamed(error: unknown): never {
-  const { errno, syscall } = error as NodeJS.ErrnoException;
-  const isQuota = errno !== undefined && errno === -constants.errno.EDQUOT;
-  if (!isQuota || codeOf(error) === 'EDQUOT') throw error;
-  const message = `EDQUOT: disk quota exceeded, ${syscall}`;
-  throw Object.assign(new Error(message), { code: 'EDQUOT', errno, syscall });
 }
 
 function codeOf(error: unknown): string {
