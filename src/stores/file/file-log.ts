@@ -361,12 +361,12 @@ export class FileLog implements CommitLog {
     this.#advisedAt = clock.now();
     // Otherwise a start serves without some pets, or is refused beside the saved file.
     const hasAll = where === 'data file' || where === 'journal' || (await this.#isTakenOver());
-    if (canRestart && hasAll) this.#resolveLost(error);
-    const advice =
-      canRestart && hasAll
-        ? 'restart the service'
-        : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
-          'data file and move the journal away; then start it';
+    const canContinue = canRestart && hasAll;
+    if (canContinue) this.#resolveLost(error);
+    const advice = canContinue
+      ? 'restart the service'
+      : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
+        'data file and move the journal away; then start it';
     logger('error', 'The store is read-only', { cause, advice, dataFile: paths.snapshot });
   }
 
@@ -374,11 +374,11 @@ export class FileLog implements CommitLog {
   async #isTakenOver(): Promise<boolean> {
     const { pets, memory } = this.#deps;
     const found = new PetTable(memory);
-    const isRead = await readDataFile({ ...this.#deps, pets: found }).then(
-      () => true,
+    const reading = readDataFile({ ...this.#deps, pets: found });
+    return reading.then(
+      () => crcOfPets(found, pets.lastId) === crcOfPets(pets, pets.lastId),
       () => false,
     );
-    return isRead && crcOfPets(found, pets.lastId) === crcOfPets(pets, pets.lastId);
   }
 
   /** Saves the pets to a separate file if memory may have the only copy. */
@@ -410,10 +410,8 @@ export class FileLog implements CommitLog {
       // Whether a name is durable may be known after one more try.
       const isUnknown = mayWrite && tries === 1 && this.durability() === 'unknown';
       const where = isUnknown ? 'unknown' : await this.#saveIfNeeded();
-      if (where === 'journal' && mayWrite && error !== undefined) {
-        const journalBytes = this.#files.journal?.lengthBytes ?? 0;
-        const event = 'A checkpoint failed: the journal stays in use';
-        logger('warn', event, { cause: messageOf(error), journalBytes });
+      if (mayWrite && error !== undefined) {
+        logger('warn', 'A checkpoint failed', { cause: messageOf(error), pets: where });
       }
       if (isDurable(where)) return;
       const limitMs = where === 'unknown' ? SECURE_UNKNOWN_MS : SECURE_MS;

@@ -10,27 +10,7 @@
  * retried for a few seconds.
  */
 
-import {
-  constants as flags,
-  fdatasync,
-  fstatSync,
-  lstatSync,
-  statSync,
-  writeSync,
-  type BigIntStats,
-} from 'node:fs';
-import {
-  access,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  realpath,
-  rename,
-  statfs,
-  unlink,
-} from 'node:fs/promises';
+import fs, { constants as flags, type BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -50,7 +30,7 @@ export const nodeDisk: Disk = {
   stat,
   resolve: resolveLinks,
   rename: renameFile,
-  link: (from, to) => link(from, to),
+  link: (from, to) => fs.promises.link(from, to),
   syncDirectory,
   lock: async (path, attributes) => {
     await openFile(path, 'create', attributes).then(
@@ -63,7 +43,7 @@ export const nodeDisk: Disk = {
     return file && { stat: () => statOf(file), release: () => file.close() };
   },
   makeDirectory,
-  list: (path) => readdir(path),
+  list: (path) => fs.promises.readdir(path),
   freeBytes,
   remove,
 };
@@ -82,7 +62,7 @@ const FLAGS = {
 } as const;
 /** Follows no symbolic link, and waits for no lock and no end of a pipe. Windows has neither. */
 const NO_LINK: number = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0);
-const syncData = promisify(fdatasync);
+const syncData = promisify(fs.fdatasync);
 
 async function openFile(
   path: string,
@@ -105,7 +85,7 @@ async function openFile(
     write: async (bytes, offset, position) =>
       (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
     writeNow: (bytes, offset, position) =>
-      writeSync(file.fd, bytes, offset, bytes.length - offset, position),
+      fs.writeSync(file.fd, bytes, offset, bytes.length - offset, position),
     // Windows syncs only files that are open for writing.
     sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
     truncate: (length) => file.truncate(length),
@@ -115,7 +95,7 @@ async function openFile(
 }
 
 async function openRegular(path: string, how: number): Promise<FileHandle> {
-  const file = await open(path, how | NO_LINK, OWNER_ONLY).catch((error: unknown) => {
+  const file = await fs.promises.open(path, how | NO_LINK, OWNER_ONLY).catch((error: unknown) => {
     // The error of a symbolic link is ELOOP, that of a socket ENXIO.
     if (codeOf(error) !== 'EEXIST') assertRegular(path, stat(path));
     throw error;
@@ -147,12 +127,12 @@ async function prepare(
 }
 
 function stat(path: string): FileStat | undefined {
-  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  const stats = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && entryOf(stats);
 }
 
 function statOf({ fd }: FileHandle): FileStat {
-  return entryOf(fstatSync(fd, { bigint: true }));
+  return entryOf(fs.fstatSync(fd, { bigint: true }));
 }
 
 function entryOf(stats: BigIntStats): FileStat {
@@ -176,34 +156,32 @@ function kindOf(stats: BigIntStats): FileStat['kind'] {
 
 async function resolveLinks(path: string): Promise<string> {
   try {
-    return await realpath(path);
+    return await fs.promises.realpath(path);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
-  const folder = await realpath(dirname(path));
+  const folder = await fs.promises.realpath(dirname(path));
   const named = join(folder, basename(path));
-  const target = await readlink(named).catch(() => undefined);
+  const target = await fs.promises.readlink(named).catch(() => undefined);
   return target === undefined ? named : resolveLinks(resolve(folder, target));
 }
 
 /** Not by mkdir with `recursive`, which never ends if no folder can be made, as in /proc. */
 async function makeDirectory(path: string): Promise<void> {
-  const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
-  try {
-    await make().catch(async (error: unknown) => {
-      if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
-      await makeDirectory(dirname(path));
-      await make();
-    });
-  } catch (error) {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
-  }
+  const isThere = (): boolean =>
+    fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere()) return;
+  if (dirname(path) !== path) await makeDirectory(dirname(path));
+  await fs.promises.mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+    // Another process may have made it.
+    if (!isThere()) throw error;
+  });
 }
 
 async function renameFile(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await rename(from, to);
+      return await fs.promises.rename(from, to);
     } catch (error) {
       const isBusy = ['EPERM', 'EACCES', 'EBUSY'].includes(codeOf(error));
       if (!IS_WINDOWS || !isBusy || tries === RENAME_TRIES) throw error;
@@ -214,14 +192,14 @@ async function renameFile(from: string, to: string): Promise<void> {
 
 /** Not by rm, which reports an EPERM of a file as an ENOTDIR of a folder. */
 async function remove(path: string): Promise<void> {
-  await unlink(path).catch((error: unknown) => {
+  await fs.promises.unlink(path).catch((error: unknown) => {
     if (codeOf(error) !== 'ENOENT') throw error;
   });
 }
 
 /** The superuser may also use the blocks that a file system reserves. */
 async function freeBytes(path: string): Promise<number> {
-  const { blocks, bavail, bfree, bsize } = await statfs(path);
+  const { blocks, bavail, bfree, bsize } = await fs.promises.statfs(path);
   // As a FUSE file system that does not implement it.
   if (blocks === 0) throw new Error('The file system does not report its size');
   return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
@@ -229,8 +207,8 @@ async function freeBytes(path: string): Promise<number> {
 
 async function syncDirectory(path: string): Promise<void> {
   // There is nothing to sync, but a missing folder is an error.
-  if (IS_WINDOWS) return access(path);
-  const directory = await open(path, 'r');
+  if (IS_WINDOWS) return fs.promises.access(path);
+  const directory = await fs.promises.open(path, 'r');
   try {
     await directory.sync();
   } catch (error) {
