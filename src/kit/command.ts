@@ -4,21 +4,20 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Command, CommandLine, Context, Environment, FlagKind } from '../base/command-line.ts';
+import type { Command, CommandLine, Context, Environment } from '../base/command-line.ts';
 import { parseInt64 } from '../base/int64.ts';
 import { messageOf } from '../base/log.ts';
-import { mustBe, problemTexts } from '../base/problem.ts';
+import { mustBe } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, LEVELS } from './check.ts';
-import { CHECKS, checksOf } from './checks.ts';
+import { INTERFACE_VERSION, LEVELS, type Level } from './check.ts';
+import { checksOf } from './checks.ts';
 import { testConformance } from './conformance.ts';
-import { nodeReportOf, reportOf, REPORTERS, titleOf } from './report.ts';
+import { nodeReportOf, reportOf, REPORTERS } from './report.ts';
 import { awaitService, Run, type Outcome } from './run.ts';
 
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
   ['key', 'KEY', 'an API key of the service; or CONFORMANCE_API_KEY'],
   ['level', 'LEVEL', `${LEVELS.join(', ')}: each includes those before it`],
-  ['', '', '(interface by default, all with --only)'],
   ['only', 'ID', 'one check, or all of a section: 4.1; can be repeated'],
   ['list', '', 'print the checks and run none'],
   ['wait', 'TIME', 'wait for a service that is starting: 10s, 2m'],
@@ -33,7 +32,7 @@ const OPTIONS: readonly (readonly [name: string, argument: string, help: string]
 ];
 
 const OPTIONS_HELP = OPTIONS.map(([name, argument, help]) => {
-  return `  ${`${name && `--${name}`} ${argument}`.padEnd(26)}${help}\n`;
+  return `  ${`--${name} ${argument}`.padEnd(26)}${help}\n`;
 }).join('');
 
 const HELP = `Checks a pet store service against the specification, sentence by sentence.
@@ -54,14 +53,12 @@ export const conformance: Command = {
   usage: HELP,
   version: `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`,
   flags: Object.fromEntries(
-    OPTIONS.map(([name, argument]): readonly [string, FlagKind] => {
-      const isRepeated = name === 'only' || name === 'header';
-      return [name, argument === '' ? 'plain' : isRepeated ? 'texts' : 'text'];
-    }),
+    OPTIONS.map(([name, argument]) => [name, argument === '' ? 'plain' : 'texts']),
   ),
   operands: 1,
   read(line, context) {
     const settings = readSettings(line, context.env);
+    if (line.flags.has('list')) return async () => context.print(listOf(settings));
     return () => {
       return runChecks(settings, context).catch((error: unknown) => {
         context.printError(messageOf(error));
@@ -71,27 +68,26 @@ export const conformance: Command = {
   },
 };
 
-async function runChecks(settings: Settings, context: Context): Promise<number> {
-  const { level, only, reporter, output, baseUrl } = settings;
+function listOf({ level = 'http', only }: Settings): string {
   const checks = checksOf(level, only);
-  if (settings.isList) {
-    context.print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
-    return 0;
-  }
+  return checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join('');
+}
+
+async function runChecks(settings: Settings, context: Context): Promise<number> {
+  const { reporter, output } = settings;
   // Before the run, since a file that cannot be written to is a mistake in the command.
-  if (output !== '') writeFileSync(output, '');
+  if (output !== undefined) writeFileSync(output, '');
   await awaitService(settings, settings.waitMs);
   const run = new Run(settings);
   const outcomes: Outcome[] = [];
-  for (const check of checks) {
+  for (const check of run.checks) {
     outcomes.push(await run.outcomeOf(check));
-    context.showProgress(`${outcomes.length} of ${checks.length} checks, last ${check.id} `);
+    context.showProgress(`${outcomes.length} of ${run.checks.length} checks, last ${check.id} `);
   }
-  const title = titleOf(baseUrl);
-  const report = `${title}\n${reportOf(outcomes)}`;
-  const text = reporter === '' ? report : await nodeReportOf(title, outcomes, reporter);
-  if (output !== '') writeFileSync(output, text);
-  context.print(output === '' ? text : report);
+  const report = reportOf(run.title, outcomes);
+  const text = reporter === undefined ? report : await nodeReportOf(run.title, outcomes, reporter);
+  if (output !== undefined) writeFileSync(output, text);
+  context.print(output === undefined ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
   return outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
@@ -112,90 +108,78 @@ type Settings = ReturnType<typeof readSettings>;
  * the name that the user typed. For a list of the checks no service is needed.
  */
 function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: Environment) {
-  /** `parse` returns undefined for a mistake, or throws. An option that is not given is ''. */
-  function read<T>(option: string, expected: string, parse: (text: string) => T | undefined): T {
-    const [flag, variable] = [option === 'url' ? 'BASE_URL' : `--${option}`, variableOf(option)];
+  const required = flags.has('list') ? [] : ['url', 'key'];
+  /** Returns undefined if the option is not given, or is a mistake: `parse` returns that or throws. */
+  function read<T>(option: string, expected: string, parse: (text: string) => T): T | undefined {
+    const words = VARIABLES[option] ?? option.replaceAll('-', '_').toUpperCase();
+    const variable = `CONFORMANCE_${words}`;
+    const flag = option === 'url' ? 'BASE_URL' : `--${option}`;
     const given = option === 'url' ? url : flags.get(option);
-    const text = given ?? env[variable] ?? '';
+    const text = (given ?? env[variable] ?? '').trim();
+    if (text === '' && !required.includes(option)) return undefined;
     const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
     try {
-      const value = parse(text.trim());
+      const value = parse(text);
       if (value !== undefined) return value;
       const shown = SECRETS.includes(option) || text === '' ? undefined : text;
-      mistakes.push(...problemTexts([mustBe(name, expected, shown)]));
+      mistakes.push(`${name} ${mustBe(name, expected, shown).sentence}`);
     } catch (error) {
       mistakes.push(`${name}: ${messageOf(error)}`);
     }
-    // A setting is not used after a mistake.
-    return undefined as T;
+    return undefined;
   }
-  const textOf = (option: string): string => read(option, '', (text) => text);
-  const isList = flags.has('list');
-  const only = linesOf(textOf('only'));
-  const defaultLevel = isList || only.length > 0 ? 'http' : 'interface';
-  const level = read('level', LEVELS.join(', '), (text) =>
-    LEVELS.find((name) => name === (text || defaultLevel)),
-  );
-  const unknown = only.filter((name) => checksOf(level ?? 'http', [name]).length === 0);
-  const mistake = `has no check at the level ${level}: see --list`;
-  mistakes.push(...unknown.map((name) => `--only ${name} ${mistake}`));
-  const urlExpected = 'a URL such as https://host/v1, which ends in /v1';
+  const level = read('level', LEVELS.join(', '), oneOf(LEVELS));
   return {
-    isList,
+    level,
+    baseUrl: read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf)!,
+    key: read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0])!,
+    only: read('only', '', (text) => namesIn(text, level)),
+    headers: read('header', "'Name: value'", headersOf),
+    categoryId: read('category', 'an integer of 64 bits', parseInt64),
+    /** A file with a name on each line, and comments after #. */
+    expectedFailures: read('expected-failures', '', (path) =>
+      namesIn(readFileSync(path, 'utf8').replace(/#.*/g, '')),
+    ),
+    isStrict: flags.has('strict') || read('strict', '', String) !== undefined,
     /** How long to wait for a service that is starting. */
     waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
-    /** Empty for the report of the kit. */
-    reporter: read('reporter', REPORTERS.join(', '), (text) =>
-      ['' as const, ...REPORTERS].find((name) => name === text),
-    ),
-    /** A file for the output of the reporter, or for the report; or an empty text. */
-    output: textOf('output'),
-    level,
-    only,
-    baseUrl: isList ? '' : read('url', urlExpected, baseUrlOf),
-    key: isList ? '' : read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0]),
-    headers: read('header', "'Name: value'", headersOf),
-    categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
-    expectedFailures: read('expected-failures', 'a file', readExpectedFailures),
-    isStrict: flags.has('strict') || textOf('strict') !== '',
+    /** Without one it is the report of the kit. */
+    reporter: read('reporter', REPORTERS.join(', '), oneOf(REPORTERS)),
+    /** A file for what the reporter writes, or for the report. */
+    output: read('output', 'one path', (text) => /^.+$/.exec(text)?.[0]),
   };
 }
 
 /** A field may have the key of a gateway. */
 const SECRETS = ['key', 'header'];
 
-function variableOf(option: string): string {
-  const words = { key: 'api-key', header: 'headers' }[option] ?? option;
-  return `CONFORMANCE_${words.replaceAll('-', '_').toUpperCase()}`;
+/** Variables with another name than their option. */
+const VARIABLES: Readonly<Record<string, string>> = { key: 'API_KEY', header: 'HEADERS' };
+
+function oneOf<T extends string>(names: readonly T[]): (text: string) => T | undefined {
+  return (text) => names.find((name) => name === text);
 }
 
-/** Returns the lines that are not empty. */
-function linesOf(text: string): readonly string[] {
-  return text.split('\n').flatMap((line) => line.trim() || []);
+/** Returns the lines that are not empty. Throws if one of them names no check. */
+function namesIn(text: string, level: Level = 'http'): readonly string[] {
+  const names = text.split('\n').flatMap((line) => line.trim() || []);
+  const unknown = names.filter((name) => checksOf(level, [name]).length === 0);
+  if (unknown.length === 0) return names;
+  throw new Error(`no check ${unknown.join(', ')} at the level ${level}: see --list`);
 }
 
 /** Returns the base URL without a trailing slash. */
 function baseUrlOf(text: string): string | undefined {
-  const { protocol, origin, pathname } = new URL(URL.canParse(text) ? text : 'none:');
-  const path = pathname.replace(/\/$/, '');
-  return /^https?:$/.test(protocol) && path.endsWith('/v1') ? origin + path : undefined;
+  return /^(https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?\/v1)\/?$/i.exec(text)?.[1];
 }
 
 function millisecondsOf(text: string): number | undefined {
-  const [, digits, unit] = /^([0-9]{1,4})(s|m)$/.exec(text || '0s') ?? [];
+  const [, digits, unit] = /^([0-9]{1,4})(s|m)$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(digits) * (unit === 's' ? 1000 : 60_000);
 }
 
 function headersOf(text: string): Record<string, string> | undefined {
-  const fields = linesOf(text).map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line));
+  const fields = text.split('\n').map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line));
   if (fields.includes(null)) return undefined;
   return Object.fromEntries(fields.map((field) => [field![1]!, field![2]!]));
-}
-
-/** Reads a file with one id per line and comments after #. */
-function readExpectedFailures(path: string): readonly string[] {
-  const ids = path === '' ? [] : linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
-  const unknown = ids.filter((id) => !CHECKS.some((check) => check.id === id));
-  if (unknown.length > 0) throw new Error(`${path}: there is no check ${unknown.join()}`);
-  return ids;
 }

@@ -8,8 +8,7 @@
  */
 
 import { describe, test } from 'node:test';
-import { checksOf } from './checks.ts';
-import { testResultOf, titleOf } from './report.ts';
+import { testResultOf } from './report.ts';
 import { Run, type ConformanceOptions } from './run.ts';
 
 export type { Level } from './check.ts';
@@ -19,8 +18,8 @@ export type { HeaderFields, Target } from './test-client.ts';
 /** Declares the suite. Each check is a test, whose name is the id and the sentence. */
 export function testConformance(options: ConformanceOptions): void {
   const run = new Run(options);
-  describe(titleOf(options.baseUrl), () => {
-    for (const check of checksOf(options.level, options.only)) {
+  describe(run.title, () => {
+    for (const check of run.checks) {
       test(`${check.id} ${check.sentence}`, async (t) => {
         const { error, skip } = testResultOf(await run.outcomeOf(check));
         if (error !== undefined) throw error;

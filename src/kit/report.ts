@@ -8,73 +8,64 @@
 
 import { Readable } from 'node:stream';
 import * as reporters from 'node:test/reporters';
-import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION } from './check.ts';
-import { MAIN_KINDS, RARE_KINDS, type Cause, type Outcome } from './run.ts';
-
-/** Names the kit, the specification and the service. */
-export function titleOf(baseUrl: string): string {
-  return `petstore conformance ${VERSION}, interface ${INTERFACE_VERSION}, ${baseUrl}`;
-}
+import { cut } from '../base/quote.ts';
+import type { Cause, Kind, Outcome } from './run.ts';
 
 const DIFFERENCES =
   '\nThe service decided otherwise where the specification leaves it open. With --strict, for\n' +
   'services that adopt the decisions of this project, these differences fail the run:\n';
 
-export function reportOf(outcomes: readonly Outcome[]): string {
-  const of = (kind: string): readonly Outcome[] => outcomes.filter((one) => one.kind === kind);
+export function reportOf(title: string, outcomes: readonly Outcome[]): string {
+  const of = (kind: Kind): readonly Outcome[] => outcomes.filter((one) => one.kind === kind);
   const parts = failures('FAILS', of('fail'));
   if (of('differ').length > 0) parts.push(DIFFERENCES, ...failures('DIFFERS', of('differ')));
-  for (const kind of ['expected to fail', 'not observed']) {
+  for (const kind of ['expected to fail', 'not observed'] as const) {
     const lines = of(kind).map((one) => `  ${one.check.id} ${reasonOf(one)}\n`);
     if (lines.length > 0) parts.push(`\n${kind[0]!.toUpperCase()}${kind.slice(1)}:\n`, ...lines);
   }
-  const kinds = [...MAIN_KINDS, ...RARE_KINDS.filter((kind) => of(kind).length > 0)];
-  return `${parts.join('')}\n${kinds.map((kind) => `${of(kind).length} ${kind}`).join('; ')}\n`;
+  const kinds = new Set<Kind>(['hold', 'fail', 'not observed', ...outcomes.map((one) => one.kind)]);
+  const sums = Array.from(kinds, (kind) => `${of(kind).length} ${kind}`).join('; ');
+  return `${title}\n${parts.join('')}\n${sums}\n`;
 }
 
-/** Returns a text for all outcomes with the same first expectation. */
+/** Returns a text for all outcomes with the same first cause. */
 function failures(word: string, outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap((one) => {
     const same = outcomes.filter(({ causes }) => causes[0]!.text === one.causes[0]!.text);
     if (same[0] !== one) return [];
-    const others = same.slice(1).map(({ check, causes }) => {
-      return `  also     ${check.id} ${check.sentence}${inParentheses(casesOf(causes[0]!))}\n`;
+    const also = same.slice(1).map(({ check, causes }) => {
+      return `  also     ${check.id} ${check.sentence}${inParentheses(causes[0]!)}\n`;
     });
-    const { id, sentence } = one.check;
-    return [`\n${word} ${id} ${sentence}\n  ${textOf(one)}\n${others.join('')}`];
+    return [`\n${word} ${one.check.id} ${one.check.sentence}\n  ${textOf(one)}\n${also.join('')}`];
   });
 }
 
-/** Returns each expectation on a line, followed by what was sent and received. */
+/** Returns each cause on a line, followed by its cases, and what was sent and received. */
 export function textOf({ causes }: Outcome): string {
   const texts = causes.map((cause) => {
-    const { sent = '', received = '' } = cause.exchange ?? {};
-    const parts = { in: casesOf(cause), sent, received };
+    const parts = { in: casesOf(cause), ...cause.exchange };
     return cause.text + Object.entries(parts).map(labelled).join('');
   });
   return texts.join('\n  ');
 }
 
+/** Indents all lines that are not empty. */
 function labelled([label, text]: readonly [string, string]): string {
-  if (text === '') return '';
-  const lines = text.split('\n').map((line, i) => `  ${(i === 0 ? label : '').padEnd(9)} ${line}`);
-  return lines.map((line) => `\n${line.trimEnd()}`).join('');
+  return text && `\n  ${label.padEnd(9)} ${text.replace(/\n(?=.)/g, `\n${' '.repeat(12)}`)}`;
 }
 
 /** Returns why a check does not hold, on one line. */
 export function reasonOf({ causes }: Outcome): string {
-  return causes.map((cause) => cause.text + inParentheses(casesOf(cause))).join(' | ');
+  return causes.map((cause) => cause.text + inParentheses(cause)).join(' | ');
 }
 
-const MOST_CASES = 4;
+function inParentheses(cause: Cause): string {
+  return casesOf(cause) && ` (${casesOf(cause)})`;
+}
 
 function casesOf({ cases }: Cause): string {
-  const more = cases.length > MOST_CASES ? ` and ${cases.length - MOST_CASES} more` : '';
-  return cases.slice(0, MOST_CASES).join(', ') + more;
+  return cut(cases.join(', '));
 }
-
-const inParentheses = (text: string): string => (text === '' ? '' : ` (${text})`);
 
 /** The reporters of node:test. */
 export const REPORTERS = ['spec', 'tap', 'junit', 'dot'] as const;
@@ -86,14 +77,11 @@ export const REPORTERS = ['spec', 'tap', 'junit', 'dot'] as const;
  */
 export function testResultOf(outcome: Outcome): { readonly error?: Error; readonly skip?: string } {
   if (outcome.kind === 'hold') return {};
-  if (outcome.kind === 'fail') return { error: failureOf(textOf(outcome)) };
-  return { skip: `${outcome.kind}: ${reasonOf(outcome)}` };
-}
-
-/** Returns the error of a test, without a stack: a position in the kit does not help. */
-function failureOf(cause: string): Error {
-  const node = { code: 'ERR_TEST_FAILURE', failureType: 'testCodeFailure', cause };
-  return Object.assign(new Error(cause), { stack: cause, ...node });
+  if (outcome.kind !== 'fail') return { skip: `${outcome.kind}: ${reasonOf(outcome)}` };
+  const error = new Error(textOf(outcome));
+  // A position in the kit does not help.
+  error.stack = error.message;
+  return { error };
 }
 
 /**
@@ -110,8 +98,8 @@ export async function nodeReportOf(
   const events: object[] = [{ type: 'test:start', data: suite }];
   for (const [index, outcome] of outcomes.entries()) {
     const { error, skip } = testResultOf(outcome);
-    const name = `${outcome.check.id} ${outcome.check.sentence}`;
     const own = { duration_ms: 1000 * outcome.seconds, error };
+    const name = `${outcome.check.id} ${outcome.check.sentence}`;
     const data = { name, nesting: 1, testNumber: index + 1, details: own, skip };
     events.push({ type: 'test:start', data }, { type: error ? 'test:fail' : 'test:pass', data });
     details.duration_ms += own.duration_ms;

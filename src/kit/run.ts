@@ -8,26 +8,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/log.ts';
 import { cut } from '../base/quote.ts';
-import { NotObserved, type Check, type Level } from './check.ts';
+import { VERSION } from '../base/version.ts';
+import { INTERFACE_VERSION, NotObserved, type Check, type Level } from './check.ts';
+import { checksOf, isNamed } from './checks.ts';
 import { plainText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
-  /** `interface` by default; each level includes those before it. */
+  /** Each level includes those before it: `interface` by default, and with `only` all. */
   readonly level?: Level | undefined;
   /** Ids of checks, or their parts before the slash. All checks by default. */
   readonly only?: readonly string[] | undefined;
-  /** Ids of checks that are known to fail. If one of them holds, the run fails. */
+  /** Checks, named in the same way, that are known to fail. If one holds, the run fails. */
   readonly expectedFailures?: readonly string[] | undefined;
   /** If true, a difference from a decision fails the run, too. */
   readonly isStrict?: boolean | undefined;
 }
 
 /** What becomes of checks. Only `fail` fails the run. */
-export type Kind = (typeof MAIN_KINDS | typeof RARE_KINDS)[number];
-
-export const MAIN_KINDS = ['hold', 'fail', 'not observed'] as const;
-export const RARE_KINDS = ['differ', 'expected to fail', 'not run'] as const;
+export type Kind = 'hold' | 'fail' | 'not observed' | 'differ' | 'expected to fail' | 'not run';
 
 export interface Outcome {
   readonly check: Check;
@@ -40,7 +39,7 @@ export interface Outcome {
 export interface Cause {
   readonly text: string;
   /** The names of the cases that it is the cause of. */
-  readonly cases: readonly string[];
+  readonly cases: string[];
   /** That of the first case. */
   readonly exchange?: Exchange | undefined;
 }
@@ -48,12 +47,17 @@ export interface Cause {
 const LONGEST_TEXT = 600;
 
 export class Run {
+  /** Names the kit, the specification and the service. */
+  readonly title: string;
+  readonly checks: readonly Check[];
   /** True if the service no longer responds. */
   isGone = false;
   readonly #options: ConformanceOptions;
 
   constructor(options: ConformanceOptions) {
     this.#options = options;
+    this.checks = checksOf(options.level, options.only);
+    this.title = `petstore conformance ${VERSION}, interface ${INTERFACE_VERSION}, ${options.baseUrl}`;
   }
 
   async outcomeOf(check: Check): Promise<Outcome> {
@@ -63,65 +67,56 @@ export class Run {
     };
     if (this.isGone) return end('not run', [{ text: 'the service no longer responds', cases: [] }]);
     const { expectedFailures = [], isStrict = false, key } = this.#options;
-    /** By their texts, since cases with the same expectation have the same cause. */
-    const causes = new Map<string, Cause>();
+    const causes: Cause[] = [];
     const unobserved: Cause[] = [];
+    let isObserved = false;
     for (const { about, run } of check.cases) {
       const client = new TestClient(this.#options);
       try {
         await run(client);
+        isObserved = true;
       } catch (error) {
-        if (error instanceof NotObserved) {
-          unobserved.push({ text: error.message, cases: [] });
-          continue;
-        }
         const [message = ''] = messageOf(error).split('\n');
         const text = plainText(cut(message, LONGEST_TEXT), key);
-        const { cases, exchange } = causes.get(text) ?? {
-          cases: [],
-          exchange: client.lastExchange,
-        };
-        causes.set(text, { text, cases: [...cases, plainText(about, key)], exchange });
+        const list = error instanceof NotObserved ? unobserved : causes;
+        const same = list.find((cause) => cause.text === text);
+        const name = plainText(about, key);
+        if (same !== undefined) same.cases.push(name);
+        else list.push({ text, cases: [name], exchange: client.lastExchange });
         if (!(error instanceof NoResponse)) continue;
-        this.isGone = await awaitService(this.#options).then(
-          () => false,
-          () => true,
-        );
+        await awaitService(this.#options).catch(() => (this.isGone = true));
         break;
       }
     }
-    const isExpected = expectedFailures.includes(check.id);
-    if (causes.size > 0) {
-      const isFailure = check.level === 'interface' || isStrict || this.isGone;
-      const kind = isExpected && !this.isGone ? 'expected to fail' : isFailure ? 'fail' : 'differ';
-      return end(kind, [...causes.values()]);
-    }
-    if (unobserved.length === check.cases.length) return end('not observed', [unobserved[0]!]);
+    const isExpected = isNamed(check, expectedFailures);
+    const isRequired = check.level === 'interface' || isStrict;
+    const failure = isExpected ? 'expected to fail' : isRequired ? 'fail' : 'differ';
+    if (causes.length > 0) return end(this.isGone ? 'fail' : failure, causes);
+    if (!isObserved) return end('not observed', unobserved);
     if (!isExpected) return end('hold', []);
-    return end('fail', [
-      { text: `${check.id} holds: remove it from the expected failures`, cases: [] },
-    ]);
+    const text = `${check.id} holds: remove it from the expected failures`;
+    return end('fail', [{ text, cases: [] }]);
   }
 }
 
 const PAUSE_MS = 200;
-const NOWHERE = /^(3..|404|405)$/;
+const STARTING: readonly number[] = [502, 503, 504];
+const NOWHERE: readonly number[] = [301, 302, 303, 307, 308, 404, 405];
 
 /** Waits for a service that is starting. Rejects with why no check can be run. */
 export async function awaitService(target: Target, waitMs = 0): Promise<void> {
   const client = new TestClient(target);
   for (const endsAt = Date.now() + waitMs; ; await sleep(PAUSE_MS)) {
     const response = await client.get('/pets?limit=1').catch((error: Error) => error);
-    const { status = 503 } = response as { status?: number };
-    const returned = `GET /pets returned ${status}`;
-    let why = response instanceof Error ? `gave ${response.message}` : `is not ready: ${returned}`;
-    if (status === 401) why = `does not accept the key: ${returned}`;
-    else if (status < 502 || status > 504) {
-      // A service that returns 404 for an empty list must be checked: a check reports that.
-      if (!NOWHERE.test(`${status}`)) return;
-      if (!NOWHERE.test(`${(await client.post({})).status}`)) return;
-      why = `is not a pet store service: ${returned}`;
-    } else if (Date.now() + PAUSE_MS < endsAt) continue;
-    throw new Error(`${target.baseUrl} ${why}`);
+    const status = response instanceof Error ? 503 : response.status;
+    const returned = response instanceof Error ? `gave ${response.message}` : `returned ${status}`;
+    const isStarting = STARTING.includes(status);
+    if (isStarting && Date.now() + PAUSE_MS < endsAt) continue;
+    let why = 'is not a pet store service';
+    if (isStarting) why = 'is not ready';
+    else if (status === 401) why = 'does not accept the key';
+    // A service that returns 404 for an empty list must be checked: a check reports that.
+    else if (!NOWHERE.includes(status) || !NOWHERE.includes((await client.post({})).status)) return;
+    throw new Error(`${target.baseUrl} ${why}: GET /pets ${returned}`);
   }
 }

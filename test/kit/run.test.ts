@@ -29,7 +29,7 @@ test('A check runs all its cases in order, and reports each cause with its cases
     'the status: expected 400, received 201',
     'the status: expected 400, received 422',
   ];
-  const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}} and 1 more';
+  const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}}, {…';
   const others = '{"name":true}, {"name":false}, {"name":0}, {"name":1.5}';
   const causes = [`${accepted} (${cases})`, `${refused} (${others})`];
   assert.equal(reasonOf(outcome), causes.join(' | '));
@@ -98,6 +98,8 @@ test('Only a pet store service that accepts the key is checked, when it has star
       'is not a pet store service: GET /pets returned 404',
     ],
     [odd, undefined],
+    // A failure is for the checks to report.
+    [{ listed: () => plainRules.error(500, 'A fault') }, undefined, 0],
     [starting(), 'is not ready: GET /pets returned 502', 0],
     [starting(), undefined],
   ] as const) {
