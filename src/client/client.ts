@@ -87,7 +87,7 @@ export interface PetPage {
 export interface CallOptions {
   /** If aborted, ends the call, or its wait before a retry. */
   readonly signal?: AbortSignal | undefined;
-  /** The time limit of the call with its retries and waits: from 1, or Infinity for none. */
+  /** The time limit of the call with its retries and waits: from 1 on, or Infinity for none. */
   readonly timeoutMs?: number | undefined;
   /** The most retries of a request that is safe to repeat. 0 for none. */
   readonly retries?: number | undefined;
@@ -101,7 +101,8 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string | boolean | undefined;
 }
 
-export interface ClientOptions {
+/** The time limit of its calls is 30,000 ms by default, and they have 2 retries. */
+export interface ClientOptions extends Pick<CallOptions, 'timeoutMs' | 'retries'> {
   /**
    * The base address of the service, which ends in /v1, such as `https://pets.example/v1`: http or
    * https, without credentials, query or fragment.
@@ -111,10 +112,6 @@ export interface ClientOptions {
   readonly apiKey: string;
   /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** 30,000 by default; see CallOptions. */
-  readonly timeoutMs?: number | undefined;
-  /** 2 by default; see CallOptions. */
-  readonly retries?: number | undefined;
 }
 
 /** Creates a client. Throws a TypeError if an option is invalid. */
@@ -128,13 +125,9 @@ export function createClient(options: ClientOptions): PetStoreClient {
   // A browser's fetch must not be called as a method.
   const { apiKey, fetch: sendRequest = fetch } = options;
 
-  const call = async (
-    request: PetStoreRequest,
-    options: CallOptions = {},
-  ): Promise<ServiceResponse> => {
-    const { signal } = options;
+  const call = (request: PetStoreRequest, options: CallOptions = {}): Promise<ServiceResponse> => {
     const limits = readCallOptions(options, defaults);
-    return send(request, { fetch: sendRequest, apiKey, signal, ...limits });
+    return send(request, { fetch: sendRequest, apiKey, signal: options.signal, ...limits });
   };
 
   async function listPets(query: PetQuery | string = {}, options?: CallOptions): Promise<PetPage> {
@@ -186,26 +179,17 @@ export function createClient(options: ClientOptions): PetStoreClient {
 
 const MAX_LIMIT = 100;
 
-/** The longest time of a timer. A longer one fires immediately. */
-const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
-
 type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;
 
 function readCallOptions(options: CallOptions, defaults: CallLimits): CallLimits {
   const { timeoutMs = defaults.timeoutMs, retries = defaults.retries } = options;
-  const isTime = isIntegerWithin(timeoutMs, 1, MAX_TIMEOUT_MS) || timeoutMs === Infinity;
-  if (!isTime) {
-    const expected = `an integer from 1 to ${MAX_TIMEOUT_MS} or Infinity`;
-    throw new TypeError(`timeoutMs must be ${expected}, not ${quoteValue(timeoutMs)}`);
-  }
-  if (!isIntegerWithin(retries, 0, Number.MAX_SAFE_INTEGER)) {
-    throw new TypeError(`retries must be an integer from 0 on, not ${quoteValue(retries)}`);
-  }
-  return { timeoutMs, retries };
+  return { timeoutMs: limit('timeoutMs', timeoutMs, 1), retries: limit('retries', retries, 0) };
 }
 
-function isIntegerWithin(value: number, min: number, max: number): boolean {
-  return Number.isSafeInteger(value) && value >= min && value <= max;
+/** Returns the value. Throws a TypeError if it is less than the least one, or no number. */
+function limit(name: string, value: number, least: number): number {
+  if (typeof value === 'number' && value >= least) return value;
+  throw new TypeError(`${name} must be a number from ${least} on, not ${quoteValue(value)}`);
 }
 
 /** True if the API key may be sent to the URL: it is below the base URL. */
@@ -223,11 +207,9 @@ function linkUrl(baseUrl: URL, link: string): URL {
 /** Returns the URL of the next page, if any. Throws a PetStoreError if its Link is invalid. */
 function readNext(response: ServiceResponse, url: URL, baseUrl: URL): string | undefined {
   const { status, headers } = response;
-  const field = headers.get('Link');
-  if (field === null) return undefined;
-  let next: URL | undefined;
+  let next: URL;
   try {
-    const target = findLink(field, 'next');
+    const target = findLink(headers.get('Link') ?? '', 'next');
     if (target === undefined) return undefined;
     next = new URL(target, url);
   } catch {

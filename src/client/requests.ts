@@ -24,23 +24,18 @@ export function parseUrl(text: string | URL): URL | undefined {
  */
 export function readBaseUrl(text: string | URL): URL {
   const url = parseUrl(text);
-  if (url === undefined) throw new TypeError('baseUrl must be an absolute URL');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new TypeError(`baseUrl must begin with http: or https:, not ${url.protocol}`);
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new TypeError('baseUrl must not contain a user name or password');
-  }
   // `search` and `hash` do not show an empty query or fragment.
-  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl must not contain a query or fragment');
+  if (url === undefined || !/^https?:\/\/[^@/]+\/[^?#]*$/.test(url.href)) {
+    const without = 'user name, password, query and fragment';
+    throw new TypeError(`baseUrl must be an absolute http or https URL without ${without}`);
+  }
   url.pathname = url.pathname.replace(/\/*$/, '/');
   return url;
 }
 
 /** Throws a TypeError if the key is invalid. The message does not quote it. */
 export function checkApiKey(apiKey: string | undefined): void {
-  if (apiKey === undefined) throw new TypeError('apiKey is required');
-  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
+  if (!/^[\x21-\x7e]+$/.test(apiKey ?? '')) {
     throw new TypeError('apiKey must consist of visible ASCII characters, without spaces');
   }
 }

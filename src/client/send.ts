@@ -46,7 +46,7 @@ export async function send(
     const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
     limit.abort(new PetStoreError('timeout', message));
   };
-  const timer = timeoutMs === Infinity ? undefined : setTimeout(onTime, timeoutMs);
+  const timer = timeoutMs > MAX_TIMEOUT_MS ? undefined : setTimeout(onTime, timeoutMs);
   const endsAt = performance.now() + timeoutMs;
   let mayBeSent = false;
   try {
@@ -66,6 +66,9 @@ export async function send(
     signal?.removeEventListener('abort', abort);
   }
 }
+
+/** The longest time of a timer, 25 days. A longer one would fire immediately. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface Failure {
   readonly error: PetStoreError;

@@ -48,21 +48,17 @@ test('The pets are below the base URL, and a later change of its object has no e
 /** Options that are refused, by a part of the message. */
 const BAD_OPTIONS: readonly (readonly [part: string, ...options: object[]])[] = [
   ['createClient needs its options: { baseUrl, apiKey }'],
-  ['absolute', { baseUrl: '/v1' }, { baseUrl: `http://pets.example:x${API_KEY}/v1` }],
-  ['http: or https:, not file:', { baseUrl: 'file:///v1' }],
   [
-    'user name or password',
-    { baseUrl: 'http://me@pets.example/v1' },
-    { baseUrl: `http://:${API_KEY}@pets.example/v1` },
+    'baseUrl must be an absolute http or https URL without user name, password, query and fragment',
+    ...['/v1', `http://pets.example:x${API_KEY}/v1`, 'file:///v1', 'http://me@pets.example/v1']
+      .concat(`http://:${API_KEY}@pets.example/v1`, 'http://a/v1?', 'http://a/v1#')
+      .map((baseUrl) => ({ baseUrl })),
   ],
-  ['query or fragment', { baseUrl: 'http://a/v1?' }, { baseUrl: 'http://a/v1#' }],
-  ['apiKey is required', { apiKey: undefined }],
-  ['visible ASCII', { apiKey: '' }, { apiKey: `${API_KEY} ` }, { apiKey: `${API_KEY}é` }],
-  ['timeoutMs must be an integer from 1 to 2147483647 or Infinity, not 0', { timeoutMs: 0 }],
-  ['not 2147483648', { timeoutMs: 2 ** 31 }],
+  ['visible ASCII', ...[undefined, '', `${API_KEY} `, `${API_KEY}é`].map((apiKey) => ({ apiKey }))],
+  ['timeoutMs must be a number from 1 on, not 0', { timeoutMs: 0 }],
   ['not "1s"', { timeoutMs: '1s' }],
-  ['retries must be an integer from 0 on, not -1', { retries: -1 }],
-  ['not Infinity', { retries: Infinity }],
+  ['not NaN', { timeoutMs: NaN }, { retries: NaN }],
+  ['retries must be a number from 0 on, not -1', { retries: -1 }],
 ];
 
 test('Invalid options are refused, and the error does not contain the API key', () => {
@@ -131,7 +127,7 @@ test('Invalid arguments are refused before anything is sent', async () => {
   const newPet = { ...REX, name: 7 as unknown as string };
   await assert.rejects(client.createPet(newPet), new TypeError('name must be a string'));
   await assert.rejects(client.listPets({}, { timeoutMs: -1 }), TypeError);
-  await assert.rejects(client.getPet(1, { retries: 0.5 }), TypeError);
+  await assert.rejects(client.getPet(1, { retries: -0.5 }), TypeError);
   assert.equal(sent.length, 0);
 });
 

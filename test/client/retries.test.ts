@@ -237,10 +237,12 @@ test('A wait that would exceed the time limit does not begin: the call rejects w
 test('The time limit is 30 s, can be infinite, and can be set for one call', async () => {
   const byDefault = scriptedClient([hangs], { timeoutMs: undefined }).client;
   await assert.rejects(byDefault.listPets(), { code: 'timeout', message: /than 30000 ms$/ });
-  const { client, clock } = scriptedClient([hangs, hangs]);
+  const { client, clock } = scriptedClient([hangs, hangs, hangs]);
   void client.listPets({}, { timeoutMs: Infinity });
   assert.deepEqual(clock.running(), []);
   void client.listPets({}, { timeoutMs: 2 ** 31 - 1 });
+  // A longer timer would fire immediately.
+  void client.listPets({}, { timeoutMs: 2 ** 31 });
   assert.deepEqual(clock.running(), [2 ** 31 - 1]);
 });
 
