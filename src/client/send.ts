@@ -55,7 +55,7 @@ export async function send(
       const outcome = await sendOnce(request, options, limit.signal, mayBeSent);
       if (!('error' in outcome)) return outcome;
       mayBeSent ||= outcome.mayBeSent;
-      if (attempt >= retries || !outcome.isSafeToRepeat) throw outcome.error;
+      if (attempt >= retries || !isSafeToRepeat(request, outcome.error)) throw outcome.error;
       const delayMs = retryDelayMs(attempt, outcome.retryAfter);
       // A wait beyond the time limit would replace the failure by a timeout.
       if (delayMs === undefined || performance.now() + delayMs >= endsAt) throw outcome.error;
@@ -72,7 +72,6 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface Failure {
   readonly error: PetStoreError;
-  readonly isSafeToRepeat: boolean;
   /** False if no connection could be opened. */
   readonly mayBeSent: boolean;
   readonly retryAfter: string | null;
@@ -108,14 +107,12 @@ async function sendOnce(
       : `cannot reach the service: ${cut(reason)}`;
     const message = `${describe(request)} ${failure}${effect(request, mayBeSent || wasSent)}`;
     const error = new PetStoreError('network_failure', message, undefined, { cause });
-    return { error, isSafeToRepeat: isSafeToRepeat(request), mayBeSent, retryAfter: null };
+    return { error, mayBeSent, retryAfter: null };
   }
   const { status } = received;
   if (status === (body === null ? 200 : 201)) return received;
   const error = withBaseUrlHint(request, errorFrom(received, apiKey));
-  const retryAfter = received.headers.get('Retry-After');
-  const isSafe = isSafeToRepeat(request, status, error.code);
-  return { error, isSafeToRepeat: isSafe, mayBeSent: true, retryAfter };
+  return { error, mayBeSent: true, retryAfter: received.headers.get('Retry-After') };
 }
 
 /** The error of a browser's fetch has no cause. */
@@ -152,7 +149,7 @@ function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): 
 const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
 
 /** Without a status there was no response. */
-function isSafeToRepeat(request: PetStoreRequest, status?: number, code?: string): boolean {
+function isSafeToRepeat(request: PetStoreRequest, { status, code }: PetStoreError): boolean {
   const hasKey = request.idempotencyKey !== undefined;
   if (request.body !== undefined && !hasKey) return status === 503 && code === 'unavailable';
   if (hasKey && status === 500) return true;

@@ -34,23 +34,18 @@ export interface Case {
   run(client: TestClient): Promise<unknown>;
 }
 
-/** Declares checks by their titles: the id and the sentence. */
-export type Declare = (
+/** Returns the checks of a level by their titles: the id and the sentence. */
+export function declare(
+  level: Level,
   checks: Readonly<Record<string, Case['run'] | readonly Case[]>>,
-) => readonly Check[];
-
-function declareOf(level: Level, prefix: string): Declare {
-  return (checks) =>
-    Object.entries(checks).map(([title, run]) => {
-      const [name = ''] = title.split(' ', 1);
-      const cases = typeof run === 'function' ? [{ about: '', run }] : run;
-      return { id: prefix + name, level, sentence: title.slice(name.length + 1), cases };
-    });
+): readonly Check[] {
+  return Object.entries(checks).map(([title, run]) => {
+    const [name = ''] = title.split(' ', 1);
+    const id = level === 'interface' ? name : `${level}/${name}`;
+    const cases = typeof run === 'function' ? [{ about: '', run }] : run;
+    return { id, level, sentence: title.slice(name.length + 1), cases };
+  });
 }
-
-export const demand: Declare = declareOf('interface', '');
-export const decision: Declare = declareOf('decisions', 'decisions/');
-export const onHttp: Declare = declareOf('http', 'http/');
 
 /** The service gave no occasion to test the sentence: the check neither holds nor fails. */
 export class NotObserved extends Error {

@@ -109,7 +109,7 @@ type Settings = ReturnType<typeof readSettings>;
  */
 function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: Environment) {
   const required = flags.has('list') ? [] : ['url', 'key'];
-  /** Returns undefined if the option is not given, or is a mistake: `parse` returns that or throws. */
+  /** Returns undefined for no text and for a mistake: then `parse` returns undefined, or throws. */
   function read<T>(option: string, expected: string, parse: (text: string) => T): T | undefined {
     const words = VARIABLES[option] ?? option.replaceAll('-', '_').toUpperCase();
     const variable = `CONFORMANCE_${words}`;

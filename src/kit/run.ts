@@ -11,7 +11,7 @@ import { cut } from '../base/quote.ts';
 import { VERSION } from '../base/version.ts';
 import { INTERFACE_VERSION, NotObserved, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';
-import { plainText } from './shown.ts';
+import { plainText, shownText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
@@ -79,10 +79,12 @@ export class Run {
         const [message = ''] = messageOf(error).split('\n');
         const text = plainText(cut(message, LONGEST_TEXT), key);
         const list = error instanceof NotObserved ? unobserved : causes;
+        const { sent = '', received = '' } = client.lastExchange ?? {};
+        const exchange = { sent: shownText(sent, key), received: shownText(received, key) };
         const same = list.find((cause) => cause.text === text);
         const name = plainText(about, key);
         if (same !== undefined) same.cases.push(name);
-        else list.push({ text, cases: [name], exchange: client.lastExchange });
+        else list.push({ text, cases: [name], exchange });
         if (!(error instanceof NoResponse)) continue;
         await awaitService(this.#options).catch(() => (this.isGone = true));
         break;

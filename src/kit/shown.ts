@@ -16,17 +16,6 @@ const LONGEST_LINE = 200;
 const MOST_LINES = 12;
 const SHORT_KEY = 8;
 
-/** Returns an HTTP message as a report shows it. */
-export function shownMessage(
-  firstLine: string,
-  headers: Headers,
-  body: string,
-  key: string,
-): string {
-  const fields = [...headers].map(([name, value]) => `${name}: ${value}`);
-  return shownText([firstLine, ...fields, '', body].join('\n'), key);
-}
-
 /** Returns the text truncated, without the key and without control characters. */
 export function shownText(text: string, key: string): string {
   const plain = plainText(text.slice(0, LONGEST_TEXT).replaceAll('\r\n', '\n'), key);

@@ -1,7 +1,7 @@
 /**
  * The HTTP client of the checks. It needs only a base URL and an API key.
  *
- * It keeps the last exchange for the report, without the key. It reads integers as bigints, because
+ * It keeps the last exchange for the report. It reads integers as bigints, because
  * a JavaScript number does not hold every int64.
  */
 
@@ -12,7 +12,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { isObject, parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
 import { messageOf } from '../base/log.ts';
-import { shownMessage, shownText } from './shown.ts';
 
 /** The service to check. */
 export interface Target {
@@ -49,7 +48,7 @@ export interface AddedPet {
   readonly response: ServiceResponse;
 }
 
-/** A request and its response as a report shows them: truncated, and without the key. */
+/** A request and its response as texts. A report shows them without the key (shown.ts). */
 export interface Exchange {
   readonly sent: string;
   readonly received: string;
@@ -181,8 +180,7 @@ export class TestClient {
     });
     const closed = 'the connection was closed';
     const reason = await once(socket, 'close').then(() => closed, messageOf);
-    const sent = shownMessage(line, headers, '', key);
-    this.lastExchange = { sent, received: shownText(received || reason, key) };
+    this.lastExchange = { sent: messageText(line, headers, ''), received: received || reason };
     const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
     if (text === undefined) throw new NoResponse(`no response: ${reason}`);
     return { status: Number(status), text };
@@ -197,7 +195,7 @@ export class TestClient {
     const url = new URL(`${this.target.baseUrl}${path}`);
     const line = `${method} ${url.pathname}${url.search}`;
     const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
-    const sent = shownMessage(line, headers, text, this.target.key);
+    const sent = messageText(line, headers, text);
     const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
     try {
       const signal = AbortSignal.timeout(timeoutMs);
@@ -205,15 +203,21 @@ export class TestClient {
       const response = await fetch(url, body === undefined ? init : { ...init, body });
       const { status } = response;
       const text = await textOf(response);
-      const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
+      const received = messageText(`status ${status}`, response.headers, text);
       this.lastExchange = { sent, received };
       return { path, status, headers: response.headers, text };
     } catch (error) {
       const reason = reasonOf(error, timeoutMs, url);
-      this.lastExchange = { sent, received: shownText(reason, this.target.key) };
+      this.lastExchange = { sent, received: reason };
       throw new NoResponse(reason);
     }
   }
+}
+
+/** Returns an HTTP message as a text. */
+function messageText(firstLine: string, headers: Headers, body: string): string {
+  const fields = [...headers].map(([name, value]) => `${name}: ${value}`);
+  return [firstLine, ...fields, '', body].join('\n');
 }
 
 /** Returns the seconds of a Retry-After. A date counts as one second. */

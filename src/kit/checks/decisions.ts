@@ -7,7 +7,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { decision, each, NotObserved, onHttp, type Check, type Declare } from '../check.ts';
+import { declare, each, NotObserved, type Check, type Level } from '../check.ts';
 import {
   addInTurn,
   assertEqual,
@@ -31,27 +31,23 @@ type Refusal = readonly [
   send: Send,
 ];
 
-/** Returns two checks of a refusal, so that a different code does not hide a wrong status. */
-const refusal =
-  (declare: Declare) =>
-  ([title, status, code, cases, send]: Refusal): readonly Check[] => {
-    const hasStatus = async (own: TestClient, item: string): Promise<void> => {
-      const response = await send(own, item);
-      assertStatus(response, status);
-      assertErrorObject(response);
-    };
-    const hasCode = async (own: TestClient, item: string): Promise<void> => {
-      const response = await send(own, item);
-      if (!isRefused(response.status)) {
-        throw new NotObserved('the service does not refuse such a request');
-      }
-      assertEqual(fieldsOf(response)['code'], code, 'the code');
-    };
-    return declare({
-      [`${title}: ${status}`]: each(cases, hasStatus),
-      [`${title.replace(' ', '-code ')}: ${code}`]: each(cases, hasCode),
-    });
-  };
+/** Returns two checks of each refusal, so that a different code does not hide a wrong status. */
+function declareRefusals(level: Level, refusals: readonly Refusal[]): readonly Check[] {
+  return refusals.flatMap(([title, status, code, cases, send]) =>
+    declare(level, {
+      [`${title}: ${status}`]: each(cases, async (own, item) => {
+        const response = await send(own, item);
+        assertStatus(response, status);
+        assertErrorObject(response);
+      }),
+      [`${title.replace(' ', '-code ')}: ${code}`]: each(cases, async (own, item) => {
+        const response = await send(own, item);
+        if (!isRefused(response.status)) throw new NotObserved('the service does not refuse it');
+        assertEqual(fieldsOf(response)['code'], code, 'the code');
+      }),
+    }),
+  );
+}
 
 const REX = '{"name":"Conformance Rex","categoryId":1}';
 const withCategory = (literal: string): string => `{"name":"Rex","categoryId":${literal}}`;
@@ -112,7 +108,7 @@ async function postTwice(
 
 const OTHER_PETS = [REX.replace('Rex', 'Mia'), REX.replace(':1}', ':2}')];
 
-const REFUSALS: readonly Refusal[] = [
+const refusals = declareRefusals('decisions', [
   ['limit limit invalid or given twice', 400, 'invalid_parameter', NO_LIMIT, getQuery],
   ['status status unknown or given twice', 400, 'invalid_parameter', NO_FILTER, getQuery],
   ['pet-id petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
@@ -127,7 +123,7 @@ const REFUSALS: readonly Refusal[] = [
     postAgain,
   ],
   ['no-pet JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
-];
+]);
 
 /** Names as JSON strings. */
 const NAMES: readonly [what: string, json: string][] = [
@@ -163,7 +159,7 @@ function assertField(headers: Headers, name: string, pattern: RegExp): void {
   assert.match(value, pattern, `${name}: expected a match of ${pattern}, received '${value}'`);
 }
 
-const onPets = decision({
+const onPets = declare('decisions', {
   'other-parameters other query parameters: ignored': each(
     ['x=1', 'Limit=0', 'limit[]=0', 'status[]=x', '=', '&&', '%20limit=0'],
     async (own, query) => {
@@ -259,13 +255,13 @@ const askWithoutKey: Send = (client, line) => client.ask(line, { Authorization: 
 const ask: Send = (client, line) => client.ask(line);
 const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type });
 
-const HTTP_REFUSALS: readonly Refusal[] = [
+const httpRefusals = declareRefusals('http', [
   ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, askWithoutKey],
   ['paths A path that does not match exactly', 404, 'unknown_path', PATHS, get],
   ['broken-encoding Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
   ['method Another method', 405, 'method_not_allowed', METHODS, ask],
   ['other-type Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
-];
+]);
 
 const ALLOW: readonly [line: string, status: number, allow: string][] = [
   ['PUT /pets', 405, 'GET, HEAD, OPTIONS, POST'],
@@ -281,7 +277,7 @@ const CHUNKS = {
   },
 };
 
-const http = onHttp({
+const http = declare('http', {
   "scheme The scheme's name is case-insensitive": each(
     ['bearer', 'BEARER', 'bEaReR'],
     async (own, scheme) => {
@@ -319,9 +315,4 @@ const http = onHttp({
   },
 });
 
-export const decisions: readonly Check[] = [
-  ...REFUSALS.flatMap(refusal(decision)),
-  ...onPets,
-  ...HTTP_REFUSALS.flatMap(refusal(onHttp)),
-  ...http,
-];
+export const decisions: readonly Check[] = [refusals, onPets, httpRefusals, http].flat();

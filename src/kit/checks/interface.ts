@@ -1,7 +1,7 @@
 /** What the specification says, section by section, and what every client relies on. */
 
 import assert from 'node:assert/strict';
-import { demand, each, NotObserved, type Check } from '../check.ts';
+import { declare, each, NotObserved, type Check } from '../check.ts';
 import {
   addInTurn,
   assertAdds,
@@ -47,7 +47,7 @@ function table<T>(
   run: (client: TestClient, item: T) => Promise<unknown>,
 ): readonly Check[] {
   return rows.flatMap(([id, end, items]) =>
-    demand({ [`${id} ${sentence}${end}`]: each(items, run) }),
+    declare('interface', { [`${id} ${sentence}${end}`]: each(items, run) }),
   );
 }
 
@@ -142,7 +142,7 @@ const invalid = table<string | Fields>(
   },
 );
 
-const fields = demand({
+const fields = declare('interface', {
   '2/status-values PetStatus allows available, pending and sold': each(STATUSES, assertAdds),
   '2/status-optional NewPet: status is not required': (client) => assertAdds(client),
   '2/pet-fields Pet: all fields of NewPet plus id': (client) => assertAdds(client, 'sold'),
@@ -193,7 +193,7 @@ const fields = demand({
 
 // Section 4: what it says about all endpoints.
 
-const allEndpoints = demand({
+const allEndpoints = declare('interface', {
   '4/json All endpoints return application/json': async (client) => {
     assertJsonType(await client.get('/pets'));
     const { id, response } = await client.add(client.newPet());
@@ -240,7 +240,7 @@ async function assertDefault(client: TestClient, status?: string): Promise<void>
   assertEqual((await listOf(client, query)).length, 20, LENGTH);
 }
 
-const listPets = demand({
+const listPets = declare('interface', {
   '4.1/limit-default limit has the default 20': (client) => assertDefault(client),
 
   '4.1/list GET /pets is 200 and a list of animals': assertHasPets,
@@ -331,7 +331,7 @@ const UNREADABLE: readonly [what: string, body: string | Uint8Array][] = [
   ['invalid UTF-8', Buffer.from('{"name":"\xff\xc0","categoryId":1}', 'latin1')],
 ];
 
-const createPet = demand({
+const createPet = declare('interface', {
   '4.2/created POST /pets adds an animal: 201': async (client) => {
     assertStatus(await client.post(client.newPet()), 201);
   },
@@ -402,7 +402,7 @@ const NO_IDS = ['abc', '1.5', '-', 'null', '9223372036854775808', '9'.repeat(40)
 /** Text that a lenient conversion ignores after the digits. */
 const TAILS = ['abc', 'x', '.5', ',1', '%20x', 'e'];
 
-const getPet = demand({
+const getPet = declare('interface', {
   '4.3/found GET /pets/{petId} is 200 and the Pet when the animal is found': each(
     [undefined, ...STATUSES],
     async (own, status) => {
@@ -447,7 +447,7 @@ const getPet = demand({
 });
 
 /** Run first, since an empty list can be seen only before another check adds a pet. */
-const emptyLists = demand({
+const emptyLists = declare('interface', {
   '4.1/empty GET /pets is 200 and an empty list when no animal matches': each(
     ['', ...STATUSES.map((status) => `?status=${status}`)],
     async (own, query) => {
@@ -497,14 +497,14 @@ function inOtherCase(key: string): string {
 
 const unauthorized = Object.entries(OPERATIONS).flatMap(([section, operation]) => {
   const title = `${section}/unauthorized ${operation.replace('1', '{petId}')} is 401`;
-  return demand({
+  return declare('interface', {
     [`${title} when the credential is missing or invalid`]: each(['', 'Bearer no'], (own, given) =>
       assertUnauthorized(own, given, [operation]),
     ),
   });
 });
 
-const authentication = demand({
+const authentication = declare('interface', {
   '5/required Every operation requires a bearer credential': (client) =>
     assertUnauthorized(client, ''),
 
@@ -553,7 +553,7 @@ async function assertErrorIfAny(client: TestClient, line: string): Promise<void>
   assertErrorObject(response);
 }
 
-const errors = demand({
+const errors = declare('interface', {
   '7/status Each condition has its HTTP status': each(LISTED, async (own, [, status, ...request]) =>
     assertStatus(await own.ask(...request), status),
   ),
@@ -576,7 +576,7 @@ const errors = demand({
 
 const OUTSIDE = ['101', '1000', '2147483648', '18446744073709551617', '0', '-1', '', 'all', '1e9'];
 
-const limits = demand({
+const limits = declare('interface', {
   '8/default The default of limit is 20': each(STATUSES, assertDefault),
 
   '8/never-more A list never has more than 100 animals, whatever is asked': each(
@@ -594,7 +594,7 @@ const limits = demand({
 
 // Section 9: versioning.
 
-const versioning = demand({
+const versioning = declare('interface', {
   async '9/base-address The version is carried in the base address path as the segment /v1'(
     client,
   ) {
