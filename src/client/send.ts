@@ -148,12 +148,11 @@ function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): 
 
 const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
 
-/** Without a status there was no response. */
 function isSafeToRepeat(request: PetStoreRequest, { status, code }: PetStoreError): boolean {
   const hasKey = request.idempotencyKey !== undefined;
   if (request.body !== undefined && !hasKey) return status === 503 && code === 'unavailable';
   if (hasKey && status === 500) return true;
-  return status === undefined || status === 502 || status === 503 || status === 504;
+  return code === 'network_failure' || status === 502 || status === 503 || status === 504;
 }
 
 function describe({ operation, url }: PetStoreRequest): string {
