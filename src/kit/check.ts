@@ -8,10 +8,11 @@
 
 import { stringifyExactJson } from '../base/exact-json.ts';
 import { cut } from '../base/quote.ts';
+import { VERSION } from '../base/version.ts';
 import type { TestClient } from './test-client.ts';
 
-/** The version of the specification (spec section 9). */
-export const INTERFACE_VERSION = '1.0.0';
+/** The versions of the kit and of the specification (spec section 9). */
+export const VERSIONS: string = `${VERSION}, interface 1.0.0`;
 
 /** Each level includes those before it. `decisions` is about pets, `http` about HTTP itself. */
 export const LEVELS = ['interface', 'decisions', 'http'] as const;

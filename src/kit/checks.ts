@@ -7,14 +7,18 @@ import { demands } from './checks/interface.ts';
 export const CHECKS: readonly Check[] = [...demands, ...decisions];
 
 /**
- * Returns the checks of a level and those before it: `interface` by default, and with `only` all.
- * `only` selects some of them.
+ * Returns the checks of a level and those before it, or only those with these names. Throws a
+ * RangeError for a name of no check.
  */
-export function checksOf(level?: Level, only: readonly string[] = []): readonly Check[] {
-  const last = level ?? (only.length > 0 ? 'http' : 'interface');
-  const levels = LEVELS.slice(0, LEVELS.indexOf(last) + 1);
-  const isSelected = (check: Check): boolean => only.length === 0 || isNamed(check, only);
-  return CHECKS.filter((check) => levels.includes(check.level) && isSelected(check));
+export function checksOf(
+  level: Level = 'interface',
+  only: readonly string[] = [],
+): readonly Check[] {
+  const unknown = only.filter((name) => !CHECKS.some((check) => isNamed(check, [name])));
+  if (unknown.length > 0) throw new RangeError(`there is no check ${unknown.join(', ')}`);
+  if (only.length > 0) return CHECKS.filter((check) => isNamed(check, only));
+  const levels = LEVELS.slice(0, LEVELS.indexOf(level) + 1);
+  return CHECKS.filter((check) => levels.includes(check.level));
 }
 
 /** Checks are named by their ids, or by the part before the slash: `4.1`, `decisions`. */

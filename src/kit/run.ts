@@ -8,16 +8,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/log.ts';
 import { cut } from '../base/quote.ts';
-import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, NotObserved, type Check, type Level } from './check.ts';
+import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';
 import { plainText, shownText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
-  /** Each level includes those before it: `interface` by default, and with `only` all. */
+  /** `interface` by default; each level includes those before it. */
   readonly level?: Level | undefined;
-  /** Ids of checks, or their parts before the slash. All checks by default. */
+  /** Ids of checks of any level, or their parts before the slash. */
   readonly only?: readonly string[] | undefined;
   /** Checks, named in the same way, that are known to fail. If one holds, the run fails. */
   readonly expectedFailures?: readonly string[] | undefined;
@@ -57,7 +56,7 @@ export class Run {
   constructor(options: ConformanceOptions) {
     this.#options = options;
     this.checks = checksOf(options.level, options.only);
-    this.title = `petstore conformance ${VERSION}, interface ${INTERFACE_VERSION}, ${options.baseUrl}`;
+    this.title = `petstore conformance ${VERSIONS}, ${options.baseUrl}`;
   }
 
   async outcomeOf(check: Check): Promise<Outcome> {
@@ -79,7 +78,7 @@ export class Run {
         const [message = ''] = messageOf(error).split('\n');
         const text = plainText(cut(message, LONGEST_TEXT), key);
         const list = error instanceof NotObserved ? unobserved : causes;
-        const { sent = '', received = '' } = client.lastExchange ?? {};
+        const { sent, received } = client.lastExchange;
         const exchange = { sent: shownText(sent, key), received: shownText(received, key) };
         const same = list.find((cause) => cause.text === text);
         const name = plainText(about, key);

@@ -75,7 +75,7 @@ const MAX_RETRY_AFTER_S = 10;
  */
 export class TestClient {
   readonly target: Target;
-  lastExchange: Exchange | undefined;
+  lastExchange: Exchange = { sent: '', received: '' };
 
   constructor(target: Target) {
     this.target = target;

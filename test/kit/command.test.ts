@@ -13,6 +13,7 @@ import { conformance } from '../../src/kit/command.ts';
 import { runProgram } from '../../src/process/commands.ts';
 import { runNode, SERVER_JS } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { ROOT } from '../support/project.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { KEY, openPlain, RIGHT, type Rules } from './plain-service.ts';
 
@@ -157,11 +158,7 @@ const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<
     ['host/v1', `${URL_EXPECTED} "host/v1"`],
     ['https://me:secret@host/v2', `${URL_EXPECTED} "https://…@host/v2"`],
     [`${URL_2} --level all`, '--level must be interface, decisions, http, not "all"'],
-    [`${URL_2} --only 6 --only 4.1`, '--only: no check 6 at the level http: see --list'],
-    [
-      `${URL_2} --only http --level interface`,
-      '--only: no check http at the level interface: see --list',
-    ],
+    [`${URL_2} --only 6 --only 4.1`, '--only: there is no check 6'],
     [`${URL_2} --header Authorization=secret`, "--header must be 'Name: value'"],
     [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],
     [
@@ -171,6 +168,10 @@ const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<
     ],
     [`${URL_2} --wait long`, '--wait must be a time such as 10s or 2m, not "long"'],
     [`${URL_2} --expected-failures /none`, /^--expected-failures: ENOENT/],
+    [
+      `${URL_2} --expected-failures ${join(ROOT, 'package.json')}`,
+      /^--expected-failures: there is no check {,/,
+    ],
     [`${URL_2} --reporter none`, '--reporter must be spec, tap, junit, dot, not "none"'],
     [`${URL_2} --output /none/report.txt`, /^ENOENT/],
     [`${URL_2} --unknown`, 'Unknown option --unknown: see --help'],

@@ -79,7 +79,7 @@ test('A request without a response fails its check, says why, and the run goes o
   ] as const) {
     const client = new TestClient({ ...target, key: KEY });
     await assert.rejects(client.ask('POST /pets'), { message });
-    assert.equal(client.lastExchange?.received, message);
+    assert.equal(client.lastExchange.received, message);
   }
 });
 

@@ -283,7 +283,7 @@ const listPets = declare('interface', {
     await client.havePets(12);
     const expected = idsOf(await listOf(client, '?limit=100'));
     const found: unknown[] = [];
-    const pages: (Exchange | undefined)[] = [];
+    const pages: Exchange[] = [];
     for await (const pets of pagesFrom(client, '/pets?limit=7', expected.length)) {
       found.push(...idsOf(pets));
       pages.push(client.lastExchange);
@@ -291,7 +291,7 @@ const listPets = declare('interface', {
     if (pages.length <= 1) throw new NotObserved(NO_PAGES);
     const missing = expected.filter((id) => !found.includes(id));
     // The evidence is the page of 7 that should have the first missing pet.
-    client.lastExchange = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1);
+    client.lastExchange = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1)!;
     assertEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
   },
 
