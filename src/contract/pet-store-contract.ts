@@ -312,19 +312,14 @@ async function followPages(
   const texts: string[] = [];
   let after: bigint | undefined;
   do {
-    const { text, next }: PetPage = await store.list({ limit, status, after });
-    const page = petTexts(text);
+    const { pets, text, next }: PetPage = await store.list({ limit, status, after });
+    const page = pets.map(textOf);
+    assert.ok(text === `[${page.join(',\n')}]`, `a list of the ${page.length} pets`);
     assert.ok(page.length === limit || next === undefined);
     texts.push(...page);
     after = next;
   } while (after !== undefined);
   return texts;
-}
-
-/** Returns the texts of the pets in a list. JSON escapes a line feed in a name. */
-function petTexts(list: string): readonly string[] {
-  assert.ok(list.startsWith('[') && list.endsWith(']'));
-  return list === '[]' ? [] : list.slice(1, -1).split(',\n');
 }
 
 function newPet(name: string, status?: PetStatus): NewPet {

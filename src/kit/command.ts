@@ -16,7 +16,7 @@ import { awaitService, Run, type Outcome } from './run.ts';
 
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
   ['key', 'KEY', 'an API key of the service; or CONFORMANCE_API_KEY'],
-  ['level', 'LEVEL', `${LEVELS.join(', ')}: each includes those before it`],
+  ['level', 'LEVEL', `${LEVELS.join(', ')}: each includes those before it (interface)`],
   ['only', 'ID', 'one check of any level, or all of a section: 4.1; can be repeated'],
   ['list', '', 'print the checks and run none'],
   ['wait', 'TIME', 'wait for a service that is starting: 10s, 2m'],

@@ -72,10 +72,7 @@ export function assertJsonType({ headers }: ServiceResponse): void {
 export function assertPet(pet: Fields, expected: Fields = {}): void {
   const { id, name, categoryId, status } = pet;
   for (const [field, value] of Object.entries({ id, categoryId })) {
-    assert.ok(
-      typeof value === 'bigint',
-      `expected a Pet whose ${field} is an int64, not ${String(value)}`,
-    );
+    assertEqual(typeof value === 'bigint' ? 'int64' : value, 'int64', `the ${field} of the Pet`);
   }
   assertEqual(typeof name, 'string', 'the type of name');
   const isStatus = status === undefined || STATUSES.some((known) => known === status);
