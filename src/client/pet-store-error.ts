@@ -23,12 +23,7 @@ export class PetStoreError extends Error {
   /** The HTTP status of the response, or undefined without a response. */
   readonly status: number | undefined;
 
-  constructor(
-    code: PetStoreErrorCode,
-    message: string,
-    status?: number,
-    options?: { cause?: unknown },
-  ) {
+  constructor(code: PetStoreErrorCode, message: string, status?: number, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
     this.status = status;

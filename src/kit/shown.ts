@@ -33,13 +33,13 @@ export function shownText(text: string, key: string): string {
  * are unsafe on a terminal or invalid in XML (JUnit).
  */
 export function plainText(text: string, key: string): string {
+  const isShort = key.length < SHORT_KEY;
   const base64 = [key, `:${key}`].map((form) => Buffer.from(form).toString('base64'));
-  const forms = [key, ...(key.length < SHORT_KEY ? [] : [key.slice(0, -1), ...base64])];
+  const forms = isShort ? [key] : [key, key.slice(0, -1), ...base64];
   const pattern = forms
     .sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[^A-Za-z0-9]/g, '\\$&'))
     .join('|');
-  const isShort = key.length < SHORT_KEY;
   const word = isShort ? `(?<![A-Za-z0-9_-])(?:${pattern})(?![A-Za-z0-9_-])` : pattern;
   return text
     .replace(new RegExp(word, 'gi'), '***')
