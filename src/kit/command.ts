@@ -30,16 +30,14 @@ const OPTIONS: readonly (readonly [name: string, argument: string, help: string]
   ['help', '', 'print this help'],
 ];
 
-const OPTIONS_HELP = OPTIONS.map(([name, argument, help]) => {
-  return `  ${`--${name} ${argument}`.padEnd(26)}${help}\n`;
-}).join('');
-
 const HELP = `Checks a pet store service against the specification, sentence by sentence.
 
 Usage: petstore conformance BASE_URL [options]
 
   BASE_URL                  the base URL, which ends in /v1: https://host/v1
-${OPTIONS_HELP}
+${OPTIONS.map(([name, argument, help]) => {
+  return `  ${`--${name} ${argument}`.padEnd(26)}${help}\n`;
+}).join('')}
 The checks add a few hundred pets, most of whose names begin with Conformance, and remove none.
 For a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.
 

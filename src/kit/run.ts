@@ -75,8 +75,7 @@ export class Run {
         await run(client);
         isObserved = true;
       } catch (error) {
-        const [message = ''] = messageOf(error).split('\n');
-        const text = plainText(cut(message, LONGEST_TEXT), key);
+        const text = plainText(cut(messageOf(error).split('\n', 1)[0]!, LONGEST_TEXT), key);
         const list = error instanceof NotObserved ? unobserved : causes;
         const { sent, received } = client.lastExchange;
         const exchange = { sent: shownText(sent, key), received: shownText(received, key) };
