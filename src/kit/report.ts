@@ -81,6 +81,8 @@ export function testResultOf(outcome: Outcome): { readonly error?: Error; readon
   const error = new Error(textOf(outcome));
   // A position in the kit does not help.
   error.stack = error.message;
+  // What JUnit's reporter gives as the type. Since it is not enumerable, no reporter prints it.
+  Object.defineProperty(error, 'failureType', { value: 'testCodeFailure' });
   return { error };
 }
 
