@@ -208,7 +208,7 @@ export class StoreFiles {
     const { disk, paths, pets } = this.#deps;
     const known = await this.recognizeSnapshot();
     if (known?.isNameDurable === true && known.lastId === pets.lastId) return;
-    await this.#expectRoom(pets.textBytes + LINE_BYTES);
+    await this.#expectRoom(pets.sizeAfter(0n).textBytes + LINE_BYTES);
     const written = await this.#writePets(paths.snapshot);
     this.#snapshot = written;
     await disk.syncDirectory(dirname(paths.snapshot));

@@ -53,19 +53,13 @@ const MAX_PAGE_LENGTH: number = 16 << 10;
 /** A column of 32 bits cannot hold a greater index. */
 const INDEX_BOUND: number = 2 ** 32;
 
-interface Chunk {
-  readonly bytes: Buffer;
-  /** The index of its first pet. */
-  readonly firstIndex: number;
-  usedBytes: number;
-}
-
 export class PetTable {
   readonly #memory: Memory;
-  readonly #chunks: Chunk[] = [];
+  readonly #chunks: Buffer[] = [];
+  /** The index of the first pet of each chunk. */
   readonly #chunkStarts: Column<Uint32Array>;
-  /** The bytes of the next chunk, reserved for pets for which the last chunk has no room. */
-  #spare: Buffer | undefined;
+  /** How much of the last chunk is used. */
+  #usedBytes = 0;
   /** The offset in its chunk at which each pet ends, including its separator. */
   readonly #ends: Column<Uint32Array>;
   readonly #ids: IdRanges;
@@ -96,47 +90,30 @@ export class PetTable {
     return this.#ids.last;
   }
 
-  /** The length of all texts, with their separators. */
-  get textBytes(): number {
-    return this.#chunks.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
-  }
-
   /** How many pets have a greater id, and the length of their texts, with their separators. */
   sizeAfter(id: bigint): { readonly count: number; readonly textBytes: number } {
-    const from = this.#ids.countUpTo(id);
-    const count = this.length - from;
-    let textBytes = count === 0 ? 0 : -this.#startOf(from);
-    for (const { firstIndex, usedBytes } of this.#chunks) {
-      if (this.#chunkEnd(firstIndex) > from) textBytes += usedBytes;
+    const first = this.#ids.countUpTo(id);
+    let textBytes = 0;
+    for (let from = first, to = 0; from < this.length; from = to) {
+      to = this.#chunkEnd(from);
+      textBytes += this.#ends.at(to - 1) - this.#startOf(from);
     }
-    return { count, textBytes };
+    return { count: this.length - first, textBytes };
   }
 
   /** Makes room for these pets, so that adding them cannot fail. */
   reserve(pets: readonly TablePet[]): void {
     let bytes = 0;
-    let ranges = 0;
-    let previous = this.lastId;
-    const counts = { available: 0, pending: 0, sold: 0 };
-    for (const { id, text, status } of pets) {
-      if (id !== previous + 1n || this.length === 0) ranges += 1;
-      previous = id;
-      bytes += Buffer.byteLength(text) + SEPARATOR.length;
-      if (status !== undefined) counts[status] += 1;
-    }
-    if (this.#roomInChunk() < bytes) {
-      this.#chunkStarts.reserve(1);
-      if ((this.#spare?.length ?? 0) < bytes) this.#spare = this.#newBytes(bytes);
-    }
+    for (const { text } of pets) bytes += Buffer.byteLength(text) + SEPARATOR.length;
+    this.#chunkFor(bytes);
     this.#ends.reserve(pets.length);
-    this.#ids.reserve(ranges);
-    for (const status of PET_STATUSES) this.#byStatus[status].reserve(counts[status]);
+    this.#ids.reserve(pets.length);
+    for (const status of PET_STATUSES) this.#byStatus[status].reserve(pets.length);
   }
 
   append({ id, text, status }: TablePet): void {
     const chunk = this.#chunkFor(Buffer.byteLength(text) + SEPARATOR.length);
-    const end = chunk.usedBytes + chunk.bytes.write(text, chunk.usedBytes);
-    this.#endPet(chunk, end, status);
+    this.#endPet(chunk, this.#usedBytes + chunk.write(text, this.#usedBytes), status);
     this.#ids.push(id);
   }
 
@@ -149,11 +126,11 @@ export class PetTable {
     for (let from = 0; from < length;) {
       const start = starts[from]!;
       const chunk = this.#chunkFor(ends[from]! - start + SEPARATOR.length);
-      const room = chunk.bytes.length - chunk.usedBytes - SEPARATOR.length;
+      const room = chunk.length - this.#usedBytes - SEPARATOR.length;
       let to = from + 1;
       while (to < length && isNext(run, to) && ends[to]! - start <= room) to += 1;
-      const shift = chunk.usedBytes - start;
-      source.copy(chunk.bytes, chunk.usedBytes, start, ends[to - 1]!);
+      const shift = this.#usedBytes - start;
+      source.copy(chunk, this.#usedBytes, start, ends[to - 1]!);
       for (let i = from; i < to; i += 1) {
         this.#endPet(chunk, ends[i]! + shift, run.statuses[i]);
         this.#ids.pushNumber(run.ids[i]!);
@@ -164,7 +141,7 @@ export class PetTable {
 
   get(id: bigint): StoredPet | undefined {
     const index = this.#ids.indexOf(id);
-    return index === undefined ? undefined : new TextPet(id, this.#textAt(index));
+    return index === undefined ? undefined : new TextPet(id, this.#textBetween(index, index + 1));
   }
 
   list({ limit, status, after }: PetQuery): PetPage {
@@ -202,10 +179,9 @@ export class PetTable {
    */
   *chunks(lastId: bigint = this.lastId): Generator<Buffer> {
     const count = this.#ids.countUpTo(lastId);
-    for (const { bytes, firstIndex } of this.#chunks) {
-      if (firstIndex >= count) return;
-      const last = Math.min(count, this.#chunkEnd(firstIndex)) - 1;
-      yield bytes.subarray(0, this.#ends.at(last) - SEPARATOR.length);
+    for (let from = 0, to = 0; from < count; from = to) {
+      to = Math.min(count, this.#chunkEnd(from));
+      yield this.#chunkOf(from).subarray(0, this.#ends.at(to - 1) - SEPARATOR.length);
     }
   }
 
@@ -228,37 +204,23 @@ export class PetTable {
   }
 
   /** Finishes a pet whose text ends at `end`: writes the separator, records its end and status. */
-  #endPet(chunk: Chunk, end: number, status: PetStatus | undefined): void {
-    chunk.bytes[end] = SEPARATOR[0]!;
-    chunk.bytes[end + 1] = SEPARATOR[1]!;
-    chunk.usedBytes = end + SEPARATOR.length;
-    this.#ends.push(chunk.usedBytes);
+  #endPet(chunk: Buffer, end: number, status: PetStatus | undefined): void {
+    chunk[end] = SEPARATOR[0]!;
+    chunk[end + 1] = SEPARATOR[1]!;
+    this.#usedBytes = end + SEPARATOR.length;
+    this.#ends.push(this.#usedBytes);
     if (status !== undefined) this.#byStatus[status].push(this.length);
   }
 
   /** Returns the last chunk, or a new one if the last one has no room for the bytes. */
-  #chunkFor(bytes: number): Chunk {
-    if (this.#roomInChunk() >= bytes) return this.#chunks.at(-1)!;
-    const spare = this.#spare;
-    const fits = spare !== undefined && spare.length >= bytes;
-    const chunk = {
-      bytes: fits ? spare : this.#newBytes(bytes),
-      firstIndex: this.length,
-      usedBytes: 0,
-    };
-    if (fits) this.#spare = undefined;
+  #chunkFor(bytes: number): Buffer {
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && last.length - this.#usedBytes >= bytes) return last;
+    const chunk = this.#memory.bytes(Math.max(CHUNK_BYTES, bytes));
     this.#chunkStarts.push(this.length);
     this.#chunks.push(chunk);
+    this.#usedBytes = 0;
     return chunk;
-  }
-
-  #newBytes(least: number): Buffer {
-    return this.#memory.bytes(Math.max(CHUNK_BYTES, least));
-  }
-
-  #roomInChunk(): number {
-    const last = this.#chunks.at(-1);
-    return last === undefined ? 0 : last.bytes.length - last.usedBytes;
   }
 
   /** Makes the page of `limit` pets from position `first` on, of all pets or of one status. */
@@ -266,21 +228,16 @@ export class PetTable {
     const indexes = status === undefined ? undefined : this.#byStatus[status];
     const length = indexes?.length ?? this.length;
     const end = Math.min(first + limit, length);
-    const texts =
-      indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
+    const texts: string[] = [];
+    for (let at = first; at < end;) {
+      const from = indexes === undefined ? at : indexes.at(at);
+      // Without a status it is one text for all pets that are in the same chunk.
+      const to = indexes === undefined ? Math.min(end, this.#chunkEnd(from)) : from + 1;
+      texts.push(this.#textBetween(from, to));
+      at += to - from;
+    }
     const next = end < length ? this.#ids.at(indexes?.at(end - 1) ?? end - 1) : undefined;
     return new TextPage(formatPets(texts), next);
-  }
-
-  /** Returns the texts of consecutive pets, one text for each chunk that they are in. */
-  #textsBetween(from: number, to: number): readonly string[] {
-    const texts: string[] = [];
-    while (from < to) {
-      const end = Math.min(to, this.#chunkEnd(from));
-      texts.push(this.#textBetween(from, end));
-      from = end;
-    }
-    return texts;
   }
 
   /** Returns the index after the last pet of the chunk that has the pet at this index. */
@@ -289,26 +246,21 @@ export class PetTable {
     return chunk < this.#chunks.length ? this.#chunkStarts.at(chunk) : this.length;
   }
 
-  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly string[] {
-    const texts: string[] = [];
-    for (let i = from; i < to; i += 1) texts.push(this.#textAt(indexes.at(i)));
-    return texts;
+  /** Returns the chunk that has the pet at this index. */
+  #chunkOf(index: number): Buffer {
+    return this.#chunks[this.#chunkStarts.countBelow(index + 1) - 1]!;
   }
 
   /** Returns the offset in its chunk at which the pet at this index begins. */
   #startOf(index: number): number {
-    const { firstIndex } = this.#chunks[this.#chunkStarts.countBelow(index + 1) - 1]!;
-    return index === firstIndex ? 0 : this.#ends.at(index - 1);
-  }
-
-  #textAt(index: number): string {
-    return this.#textBetween(index, index + 1);
+    const chunk = this.#chunkStarts.countBelow(index + 1) - 1;
+    return index === this.#chunkStarts.at(chunk) ? 0 : this.#ends.at(index - 1);
   }
 
   /** Returns the text of consecutive pets of one chunk, with the separators between them. */
   #textBetween(from: number, to: number): string {
-    const { bytes } = this.#chunks[this.#chunkStarts.countBelow(from + 1) - 1]!;
-    return bytes.toString('utf8', this.#startOf(from), this.#ends.at(to - 1) - SEPARATOR.length);
+    const end = this.#ends.at(to - 1) - SEPARATOR.length;
+    return this.#chunkOf(from).toString('utf8', this.#startOf(from), end);
   }
 }
 
