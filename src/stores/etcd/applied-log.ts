@@ -142,8 +142,8 @@ export class AppliedLog {
         if (result.kind === 'too long' && !wasShortest) continue;
         return result;
       }
-      const [found, before, behind] = result.answer.ranges;
-      if (!result.answer.succeeded || found === undefined) throw logDiverged(this);
+      const [found, before, behind] = result.ranges;
+      if (!result.succeeded || found === undefined) throw logDiverged(this);
       stray ??= this.apply(found.keyValues);
       // A create of this process may have changed the next slot meanwhile.
       const hasMore = found.count > found.keyValues.length;

@@ -13,7 +13,7 @@ import type { Txn, TxnResponse } from './etcd-json.ts';
 
 export type CallCount = NonNullable<StoreStats['calls']>[number];
 
-export type CallResult = { readonly kind: 'answered'; readonly answer: TxnResponse } | FailedCall;
+export type CallResult = TxnResponse | FailedCall;
 
 export interface FailedCall {
   readonly kind: FailureKind;

@@ -15,9 +15,9 @@ import { messageOf, safeLog, silent } from '../../base/log.ts';
 import { etcdClock, type EtcdClock } from './calls.ts';
 import type { CallCount, CallKind, CallResult, EtcdCalls, FailedCall } from './calls.ts';
 import { Endpoints } from './endpoints.ts';
-import { decodeResponse, type GatewayResponse, type Txn, type TxnResponse } from './etcd-json.ts';
+import type { Txn } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
-import { Member, type MemberResponse } from './member.ts';
+import { Member } from './member.ts';
 import { Layout } from './slots.ts';
 
 /** If a member takes longer, the next one is used. */
@@ -26,27 +26,10 @@ const CHECK_MS = 1_000;
 /** How often all members are checked. */
 const CHECK_ALL_MS = 15_000;
 
-/**
- * What is known after a status code of gRPC; after any other, a request is in doubt. A member
- * returns most of these before it replicates the request: 3 is "invalid argument", 7 "permission
- * denied", 16 "unauthenticated". 8 is "resource exhausted", and 15, "data loss", is the alarm
- * CORRUPT: while it is raised, each write is refused.
- */
-const FAILURES: Readonly<Record<number, FailedCall['kind']>> = {
-  3: 'refused',
-  7: 'refused',
-  8: 'no space',
-  15: 'refused',
-  16: 'refused',
-};
-
 /** How a member refuses a token that has expired: by code 16, newer releases of etcd by code 3. */
 const STALE_TOKEN = /invalid auth token|revision.* is old/;
 /** The pause after etcd has refused the password. */
 const LOG_IN_PAUSE_MS = 10_000;
-
-/** A member's response to a check. */
-export type ClusterResponse = Record<'endpoint' | 'clusterId' | 'memberId', string> | FailedCall;
 
 export class EtcdClient implements EtcdCalls {
   readonly #counts: Map<string, CallCount> = new Map();
@@ -84,7 +67,7 @@ export class EtcdClient implements EtcdCalls {
   }
 
   /** Asks every member for its cluster, at the same time. */
-  clusters(): Promise<readonly ClusterResponse[]> {
+  clusters(): Promise<readonly CallResult[]> {
     return Promise.all(this.#members.map((member) => this.#clusterOf(member)));
   }
 
@@ -112,21 +95,19 @@ export class EtcdClient implements EtcdCalls {
       const cause = this.#endpoints.responded(member, response.clusterId);
       if (cause !== undefined) return { kind: 'unsent', cause };
     }
-    const answer = await this.#post(member, '/v3/kv/txn', text, CALL_MS);
-    if ('cause' in answer) return answer;
-    const cause = this.#endpoints.responded(member, answer.clusterId);
-    return cause === undefined ? { kind: 'answered', answer } : { kind: 'in doubt', cause };
+    const response = await this.#post(member, '/v3/kv/txn', text, CALL_MS);
+    if ('cause' in response) return response;
+    const cause = this.#endpoints.responded(member, response.clusterId);
+    return cause === undefined ? response : { kind: 'in doubt', cause };
   }
 
   /** Checks a member. */
-  async #clusterOf(member: Member): Promise<ClusterResponse> {
+  async #clusterOf(member: Member): Promise<CallResult> {
     const { meta } = new Layout(this.#options.prefix ?? DEFAULT_PREFIX);
     // The user has the right to read this etcd key.
     const text = `{"key":"${Buffer.from(meta).toString('base64')}","count_only":true}`;
     const response = await this.#post(member, '/v3/kv/range', text, CHECK_MS);
-    if ('cause' in response) return withoutEffect(response);
-    const { clusterId, memberId = member.url } = response;
-    return { endpoint: member.url, clusterId, memberId };
+    return 'cause' in response ? withoutEffect(response) : response;
   }
 
   /** Notices a member that is lost, or works again, and is not in use. */
@@ -142,17 +123,12 @@ export class EtcdClient implements EtcdCalls {
   }
 
   /** Sends a request; if the member refuses the token, logs in and sends it once more. */
-  async #post(
-    member: Member,
-    path: string,
-    body: string,
-    timeoutMs: number,
-  ): Promise<TxnResponse | FailedCall> {
+  async #post(member: Member, path: string, body: string, timeoutMs: number): Promise<CallResult> {
     for (let isRetry = false; ; isRetry = true) {
       const failure = await this.#logIn(member);
       if (failure !== undefined) return failure;
       const token = this.#token;
-      const result = readResponse(member, await member.post(path, body, timeoutMs, token));
+      const result = await member.post(path, body, timeoutMs, token);
       if (!('cause' in result)) {
         const cause = `${member.url}: the response is not from etcd`;
         return result.txn ?? { kind: 'in doubt', cause };
@@ -176,7 +152,7 @@ export class EtcdClient implements EtcdCalls {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     }
     const body = JSON.stringify({ name, password });
-    const result = readResponse(member, await member.post('/v3/auth/authenticate', body, CALL_MS));
+    const result = await member.post('/v3/auth/authenticate', body, CALL_MS);
     if (!('cause' in result)) {
       this.#count('log in', 'answered', member);
       this.#token = result.token;
@@ -189,16 +165,6 @@ export class EtcdClient implements EtcdCalls {
     if (kind === 'refused') this.#refusedLogIn = { failure, until };
     return failure;
   }
-}
-
-/** Returns what a response has, or what is known after a failure or an error. */
-function readResponse(member: Member, response: MemberResponse): GatewayResponse | FailedCall {
-  if (response.kind !== 'answered') return response;
-  const { status, text } = response;
-  const decoded = decodeResponse(text);
-  const { code, message = `HTTP status ${status}` } = decoded;
-  if (code === undefined && status === 200) return decoded;
-  return { kind: FAILURES[code ?? 0] ?? 'in doubt', cause: `${member.url}: ${message}` };
 }
 
 /** Returns the failure of a request that changes nothing: no transaction was sent. */

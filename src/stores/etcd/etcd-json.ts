@@ -63,6 +63,7 @@ export interface RangeResponse {
 }
 
 export interface TxnResponse {
+  readonly kind: 'answered';
   readonly clusterId: string;
   /** The member that has responded. */
   readonly memberId: string | undefined;
@@ -86,8 +87,8 @@ export function decodeResponse(text: string): GatewayResponse {
     const { header, succeeded = false, responses = [], token, code, error } = json;
     const { cluster_id: clusterId, member_id: memberId } = header ?? {};
     if (clusterId === undefined) return { token, code, message: json.message ?? error };
-    const found = responses.flatMap(({ response_range: range }) => range ?? []);
-    return { token, txn: { clusterId, memberId, succeeded, ranges: found.map(decodeRange) } };
+    const ranges = responses.flatMap(({ response_range: range }) => range ?? []).map(decodeRange);
+    return { token, txn: { kind: 'answered', clusterId, memberId, succeeded, ranges } };
   } catch {
     return {};
   }

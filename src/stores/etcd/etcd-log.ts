@@ -284,12 +284,12 @@ export class EtcdLog implements CommitLog {
       if (result.kind === 'no space') {
         // The put may have reached the slot nevertheless.
         const look = await this.#call({ ...txn, success: [] }, 'look');
-        isUnread = look.kind !== 'answered' || !look.answer.succeeded;
+        isUnread = look.kind !== 'answered' || !look.succeeded;
         if (look.kind === 'answered' && isUnread) result = look;
       }
       if (result.kind === 'answered') {
         this.#roundTripMs = Math.min(clock.now() - sentAt, MAX_ROUND_TRIP_MS);
-        return this.#applySlot(proposal, result.answer, isInDoubt || isUnread);
+        return this.#applySlot(proposal, result, isInDoubt || isUnread);
       }
       const { kind, cause } = result;
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;

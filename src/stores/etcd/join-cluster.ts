@@ -18,8 +18,8 @@ import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
 import { assertNoProblems } from '../../base/problem.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import { etcdClock, retried, type FailedCall, type StartDeps } from './calls.ts';
-import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
+import { etcdClock, retried, type CallResult, type FailedCall, type StartDeps } from './calls.ts';
+import { EtcdClient } from './etcd-client.ts';
 import { etcdProblems, type ClusterOptions } from './etcd-options.ts';
 import { readCertificates } from './member.ts';
 import { LogLostError } from './slots.ts';
@@ -51,7 +51,7 @@ export async function joinCluster(
   const start = { calls: client, clock, signal };
   try {
     const { clusterId } = await repeatUntilDone(start, async () =>
-      joiningOf(await client.clusters(), neededCount),
+      joiningOf(endpoints, await client.clusters(), neededCount),
     );
     client.join(clusterId);
     return start;
@@ -66,20 +66,22 @@ export async function joinCluster(
  * or why they are too few. Throws LogLostError if they are for different clusters.
  */
 export function joiningOf(
-  responses: readonly ClusterResponse[],
+  endpoints: readonly string[],
+  responses: readonly CallResult[],
   needed: number,
 ): { readonly clusterId: string } | FailedCall {
   const causes: string[] = [];
   /** The endpoint of each member, by cluster. */
-  const clusters = new Map<string, Map<string, string>>();
-  for (const response of responses) {
+  const clusters = new Map<string, Map<string | undefined, string>>();
+  for (const [index, response] of responses.entries()) {
     if ('cause' in response) {
       if (response.kind === 'refused') return response;
       causes.push(response.cause);
       continue;
     }
-    const { endpoint, clusterId, memberId } = response;
-    const members = clusters.get(clusterId) ?? new Map<string, string>();
+    const { clusterId, memberId } = response;
+    const endpoint = endpoints[index]!;
+    const members = clusters.get(clusterId) ?? new Map<string | undefined, string>();
     const other = members.get(memberId);
     if (other !== undefined) causes.push(`${endpoint} is the same member as ${other}`);
     clusters.set(clusterId, members.set(memberId, other ?? endpoint));

@@ -20,10 +20,22 @@ import http from 'node:http';
 import https from 'node:https';
 import tls from 'node:tls';
 import type { FailedCall } from './calls.ts';
+import { decodeResponse, type GatewayResponse } from './etcd-json.ts';
 import type { EtcdOptions } from './etcd-options.ts';
 
-export type MemberResponse =
-  { readonly kind: 'answered'; readonly status: number; readonly text: string } | FailedCall;
+/**
+ * What is known after a status code of gRPC; after any other, a request is in doubt. A member
+ * returns most of these before it replicates the request: 3 is "invalid argument", 7 "permission
+ * denied", 16 "unauthenticated". 8 is "resource exhausted", and 15, "data loss", is the alarm
+ * CORRUPT: while it is raised, each write is refused.
+ */
+const FAILURES: Readonly<Record<number, FailedCall['kind']>> = {
+  3: 'refused',
+  7: 'refused',
+  8: 'no space',
+  15: 'refused',
+  16: 'refused',
+};
 
 /** The longest response: decoding it into an array of commits takes about a gigabyte. */
 export const MAX_RESPONSE_BYTES: number = 64 << 20;
@@ -63,8 +75,16 @@ export class Member {
     this.#agent = this.#isSecure ? secureAgent(options) : new http.Agent(KEPT_ALIVE);
   }
 
-  /** Sends a request. It never rejects. `timeoutMs` is that of a short request. */
-  post(path: string, body: string, timeoutMs: number, token?: string): Promise<MemberResponse> {
+  /**
+   * Sends a request. Resolves with what its response has, or with what is known after a failure or
+   * an error; it never rejects. `timeoutMs` is that of a short request.
+   */
+  post(
+    path: string,
+    body: string,
+    timeoutMs: number,
+    token?: string,
+  ): Promise<GatewayResponse | FailedCall> {
     return new Promise((resolve) => {
       const headers = {
         'Content-Type': 'application/json',
@@ -107,8 +127,11 @@ export class Member {
         response.on('close', () => fail('the connection ended within the response'));
         response.on('end', () => {
           clearTimeout(timer);
-          const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ kind: 'answered', status: response.statusCode ?? 0, text });
+          const { statusCode: status } = response;
+          const decoded = decodeResponse(Buffer.concat(chunks).toString('utf8'));
+          const { code, message = `HTTP status ${status}` } = decoded;
+          if (code === undefined && status === 200) return resolve(decoded);
+          resolve({ kind: FAILURES[code ?? 0] ?? 'in doubt', cause: `${this.url}: ${message}` });
         });
       });
       if (!isLong) return void request.end(body);

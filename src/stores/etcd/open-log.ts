@@ -98,9 +98,9 @@ async function expectNoOuterLog(deps: StartDeps, prefix: string): Promise<void> 
     const result = await repeatUntilDone(deps, async () => {
       const called = await deps.calls.txn({ success: [range(outer.meta)] }, 'start');
       // The user may have no right to read that key.
-      return called.kind === 'refused' ? { answer: undefined } : called;
+      return called.kind === 'refused' ? { ranges: [] } : called;
     });
-    if (result.answer?.ranges[0]?.count !== 1) continue;
+    if (result.ranges[0]?.count !== 1) continue;
     const why = 'and its services refuse other keys there: use another prefix';
     throw new LogLostError(`A log is under ${outer.prefix}, ${why}`);
   }
@@ -161,6 +161,6 @@ export async function putIf(
 }
 
 /** Resolves with the response to a transaction that may be sent any number of times. */
-async function transact(deps: StartDeps, txn: Txn): Promise<TxnResponse> {
-  return (await repeatUntilDone(deps, () => deps.calls.txn(txn, 'start'))).answer;
+function transact(deps: StartDeps, txn: Txn): Promise<TxnResponse> {
+  return repeatUntilDone(deps, () => deps.calls.txn(txn, 'start'));
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClusterResponse } from '../../../src/stores/etcd/etcd-client.ts';
+import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { joiningOf } from '../../../src/stores/etcd/join-cluster.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
@@ -33,15 +33,16 @@ const JOININGS: readonly [answers: string, expected: string | RegExp][] = [
 
 for (const [answers, expected] of JOININGS) {
   test(`A start is ${expected} if the endpoints answer ${answers}`, () => {
-    const responses = [...answers].map((answer, index): ClusterResponse => {
+    const responses = [...answers].map((answer, index): CallResult => {
       const endpoint = 'abc'[index]!;
+      const response = { kind: 'answered', succeeded: true, ranges: [] } as const;
       if (answer === '-') return { kind: 'unsent', cause: `${endpoint}: silent` };
       if (answer === '!') return { kind: 'refused', cause: `${endpoint}: no rights` };
-      if (answer === 'a') return { endpoint, clusterId: '1', memberId: 'm' };
-      return { endpoint, clusterId: answer, memberId: endpoint };
+      if (answer === 'a') return { ...response, clusterId: '1', memberId: 'm' };
+      return { ...response, clusterId: answer, memberId: endpoint };
     });
     const join = (): string => {
-      const joining = joiningOf(responses, 2);
+      const joining = joiningOf([...'abc'], responses, 2);
       if ('cause' in joining) throw new Error(`${joining.kind}: ${joining.cause}`);
       return `joined ${joining.clusterId}`;
     };

@@ -66,7 +66,7 @@ export class SimulatedEtcd {
     const { compare = [], success = [], failure = [] } = txn as TxnJson;
     const succeeded = compare.every((one) => this.#holds(one));
     const ranges = (succeeded ? success : failure).flatMap((request) => this.#do(request));
-    return { clusterId: '1', memberId: '1', succeeded, ranges };
+    return { kind: 'answered', clusterId: '1', memberId: '1', succeeded, ranges };
   }
 
   /** Returns calls to it. `fateOf` decides how each of them ends, and may wait. */
@@ -75,7 +75,7 @@ export class SimulatedEtcd {
       txn: async (txn, kind): Promise<CallResult> => {
         const [first] = [...((txn as TxnJson).success ?? []), ...((txn as TxnJson).failure ?? [])];
         const fate = await fateOf(kind, Number(first?.request_range?.limit));
-        if (fate === 'answered') return { kind: 'answered', answer: this.txn(txn) };
+        if (fate === 'answered') return this.txn(txn);
         if (fate === 'done later, cut') this.late.push(() => void this.txn(txn));
         else if (fate.startsWith('done')) this.txn(txn);
         return { kind: FAILURES[fate], cause: 'simulated' };
