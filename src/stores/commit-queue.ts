@@ -30,10 +30,10 @@ export class CommitQueue<Item, Result> {
   readonly #fullCommitBytes: number;
   readonly #beforeCommit: (() => Promise<void>) | undefined;
   #queue: Queued<Item, Result>[] = [];
-  #queuedBytes = 0;
-  /** How many items wait elsewhere (see `hold`), and their bytes. */
+  /** How many items wait elsewhere (see `hold`). */
   #held = 0;
-  #heldBytes = 0;
+  /** Of the items in the queue, and of those that wait elsewhere. */
+  #waitingBytes = 0;
   /** Items in the current commit. */
   #committing = 0;
   /** Resolves when the queue is empty; undefined if no commit is in progress. */
@@ -66,18 +66,17 @@ export class CommitQueue<Item, Result> {
   /** True if no more items should be added for now. */
   get isFull(): boolean {
     return (
-      this.#queue.length + this.#held >= MAX_QUEUED_ITEMS ||
-      this.#queuedBytes + this.#heldBytes >= MAX_QUEUED_BYTES
+      this.#queue.length + this.#held >= MAX_QUEUED_ITEMS || this.#waitingBytes >= MAX_QUEUED_BYTES
     );
   }
 
   /** Counts an item that waits for another one's outcome, until the returned function is called. */
   hold(bytes: number): () => void {
     this.#held += 1;
-    this.#heldBytes += bytes;
+    this.#waitingBytes += bytes;
     return () => {
       this.#held -= 1;
-      this.#heldBytes -= bytes;
+      this.#waitingBytes -= bytes;
     };
   }
 
@@ -92,7 +91,7 @@ export class CommitQueue<Item, Result> {
         else resolve(outcome.result);
       };
       this.#queue.push({ item, bytes, settle });
-      this.#queuedBytes += bytes;
+      this.#waitingBytes += bytes;
       this.#running ??= this.#run();
     });
   }
@@ -102,7 +101,7 @@ export class CommitQueue<Item, Result> {
     let count = 0;
     while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
     for (const { bytes, settle } of this.#queue.splice(0, count)) {
-      this.#queuedBytes -= bytes;
+      this.#waitingBytes -= bytes;
       settle({ error });
     }
   }
@@ -120,22 +119,15 @@ export class CommitQueue<Item, Result> {
       // All of them may have been refused meanwhile.
       if (batch.length === 0) break;
       this.#committing = batch.length;
-      const outcomes = await this.#outcomesOf(batch.map(({ item }) => item));
+      const items = batch.map(({ item }) => item);
+      // A commit that rejects, which is a bug, fails for all its items, and the queue continues.
+      const outcomes = await this.#commit(items).catch((error: Error) =>
+        items.map(() => ({ error })),
+      );
       this.#committing = 0;
       for (const [index, { settle }] of batch.entries()) settle(outcomes[index]!);
     }
     this.#running = undefined;
-  }
-
-  /** If a commit throws or loses an outcome, which is a bug, all its items fail. */
-  async #outcomesOf(items: readonly Item[]): Promise<readonly Outcome<Result>[]> {
-    try {
-      const outcomes = await this.#commit(items);
-      if (outcomes.length === items.length) return outcomes;
-      throw new Error(`A commit of ${items.length} items has ${outcomes.length} outcomes`);
-    } catch (error) {
-      return items.map(() => ({ error: error as Error }));
-    }
   }
 
   /** Removes and returns all items that wait, or as many as make a full commit. */
@@ -146,7 +138,7 @@ export class CommitQueue<Item, Result> {
       bytes += this.#queue[count]!.bytes;
       count += 1;
     }
-    this.#queuedBytes -= bytes;
+    this.#waitingBytes -= bytes;
     return this.#queue.splice(0, count);
   }
 }

@@ -152,12 +152,6 @@ function petsIn(text: string): ReturnType<typeof parsePets> {
   }
 }
 
-/** The content of a scanned commit, except for its pets. */
-export interface ScannedCommit {
-  readonly lastId: bigint;
-  readonly keys: readonly KeyEntry[];
-}
-
 /**
  * The fast path of `decodeCommit`, without an object for each pet: adds the pets of the commit from
  * `start` to `end` to the scanned pets. Returns undefined, and adds none, if the text is not
@@ -172,14 +166,19 @@ export function scanCommit(
   end: number,
   after: bigint,
   run: ScannedPets,
-): ScannedCommit | undefined {
+): { readonly lastId: bigint; readonly keys: readonly KeyEntry[] } | undefined {
   scanned.cover(start, end);
   const { text, from } = scanned;
-  const head = commitStart(Number(after));
+  const last = Number(after);
+  const head = commitStart(last);
   if (!text.startsWith(head, start - from)) return undefined;
   const first = run.length;
   const petsEnd = scanPets(scanned, start + head.length, ',', run);
-  if (run.length > first && isInOrder(run, first, Number(after))) {
+  let isInOrder = run.length > first;
+  for (let i = first; i < run.length; i += 1) {
+    isInOrder &&= run.ids[i] === last + 1 + i - first;
+  }
+  if (isInOrder) {
     const lastId = after + BigInt(run.length - first);
     const keys = decodeKeys(text.slice(petsEnd - from, end - from), after, lastId);
     if (keys !== undefined) return { lastId, keys };
@@ -191,12 +190,4 @@ export function scanCommit(
 /** Returns the 8 hex digits of a CRC. */
 export function hex(value: number): string {
   return value.toString(16).padStart(8, '0');
-}
-
-/** True if the ids from `first` on are after + 1, after + 2 and so on. */
-function isInOrder(run: ScannedPets, first: number, after: number): boolean {
-  for (let i = first; i < run.length; i += 1) {
-    if (run.ids[i] !== after + 1 + i - first) return false;
-  }
-  return true;
 }

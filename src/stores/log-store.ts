@@ -210,14 +210,9 @@ export class LogStore<L extends CommitLog> implements PetStore {
     const stored = this.#find(key);
     if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
     const creating = this.#create(values, key);
-    const settle = (failure?: Error): Error | undefined => {
-      this.#keysInProgress.delete(key);
-      return failure;
-    };
-    this.#keysInProgress.set(
-      key,
-      creating.then(() => settle(), settle),
-    );
+    const failure = creating.then(() => undefined).catch((error: Error) => error);
+    const settled = failure.finally(() => this.#keysInProgress.delete(key));
+    this.#keysInProgress.set(key, settled);
     return { pet: await creating, isReplayed: false };
   }
 

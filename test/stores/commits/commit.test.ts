@@ -9,7 +9,6 @@ import {
   decodeCommit,
   encodeCommit,
   scanCommit,
-  type ScannedCommit,
 } from '../../../src/stores/commit.ts';
 import { ScannedBytes, ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
@@ -143,7 +142,7 @@ function scan(text: string | Buffer, after: bigint): bigint | undefined {
 }
 
 /** What the fast path says of a text with more bytes behind it. */
-function scanAll(text: string | Buffer, after: bigint): ScannedCommit | undefined {
+function scanAll(text: string | Buffer, after: bigint): ReturnType<typeof scanCommit> {
   const bytes = Buffer.from(text as string);
   run.length = 0;
   const padded = Buffer.concat([bytes, Buffer.alloc(64)]);
