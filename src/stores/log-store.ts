@@ -179,12 +179,11 @@ export class LogStore<L extends CommitLog> implements PetStore {
     const values = readNewPet(newPet);
     for (let hasWaited = false; ;) {
       try {
-        if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#createWithKey(values, key);
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error;
         // The next iteration finds what another process stored.
-        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
+        if (this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
         const doubt = this.log.doubtOf(key);
         if (doubt === undefined) throw error;

@@ -32,8 +32,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
       const values = readNewPet(newPet);
       // No pet has the id 0.
       const stored = pets.get(keys.find(key) ?? 0n);
-      if (stored !== undefined && !isClosed)
-        return { pet: replayedPet(stored, values), isReplayed: true };
+      if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
       const pet = add(values);
       keys.add({ key, id: pet.id });
       return { pet, isReplayed: false };

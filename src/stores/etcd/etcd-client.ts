@@ -129,10 +129,6 @@ export class EtcdClient implements EtcdCalls {
       if (failure !== undefined) return failure;
       const token = this.#token;
       const result = await member.post(path, body, timeoutMs, token);
-      if (!('cause' in result)) {
-        const cause = `${member.url}: the response is not from etcd`;
-        return result.txn ?? { kind: 'in doubt', cause };
-      }
       const isStale = result.kind === 'refused' && STALE_TOKEN.test(result.cause);
       if (token === undefined || isRetry || !isStale) return result;
       if (this.#token === token) this.#token = undefined;

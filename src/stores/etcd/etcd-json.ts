@@ -67,28 +67,28 @@ export interface TxnResponse {
   readonly clusterId: string;
   /** The member that has responded. */
   readonly memberId: string | undefined;
+  /** The auth token, after a log-in. */
+  readonly token: string | undefined;
   readonly succeeded: boolean;
   /** The responses to the ranges that were read, in their order. */
   readonly ranges: readonly RangeResponse[];
 }
 
-/** What a response has: that to a transaction, an auth token, or an error with a code of gRPC. */
-export interface GatewayResponse {
-  readonly txn?: TxnResponse | undefined;
-  readonly token?: string | undefined;
+/** An error with its code of gRPC. */
+export interface GatewayError {
   readonly code?: number | undefined;
   readonly message?: unknown;
 }
 
-/** Returns what a text has, or an empty object if it is not a response of the gateway. */
-export function decodeResponse(text: string): GatewayResponse {
+/** Returns what a text has, or an empty error if it is not a response of the gateway. */
+export function decodeResponse(text: string): TxnResponse | GatewayError {
   try {
     const json = JSON.parse(text) as GatewayJson;
     const { header, succeeded = false, responses = [], token, code, error } = json;
     const { cluster_id: clusterId, member_id: memberId } = header ?? {};
-    if (clusterId === undefined) return { token, code, message: json.message ?? error };
+    if (clusterId === undefined) return { code, message: json.message ?? error };
     const ranges = responses.flatMap(({ response_range: range }) => range ?? []).map(decodeRange);
-    return { token, txn: { kind: 'answered', clusterId, memberId, succeeded, ranges } };
+    return { kind: 'answered', clusterId, memberId, token, succeeded, ranges };
   } catch {
     return {};
   }

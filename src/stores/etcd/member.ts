@@ -19,8 +19,8 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import tls from 'node:tls';
-import type { FailedCall } from './calls.ts';
-import { decodeResponse, type GatewayResponse } from './etcd-json.ts';
+import type { CallResult, FailedCall } from './calls.ts';
+import { decodeResponse } from './etcd-json.ts';
 import type { EtcdOptions } from './etcd-options.ts';
 
 /**
@@ -76,15 +76,10 @@ export class Member {
   }
 
   /**
-   * Sends a request. Resolves with what its response has, or with what is known after a failure or
-   * an error; it never rejects. `timeoutMs` is that of a short request.
+   * Sends a request. Resolves with its response, or with what is known after a failure or an error;
+   * it never rejects. `timeoutMs` is that of a short request.
    */
-  post(
-    path: string,
-    body: string,
-    timeoutMs: number,
-    token?: string,
-  ): Promise<GatewayResponse | FailedCall> {
+  post(path: string, body: string, timeoutMs: number, token?: string): Promise<CallResult> {
     return new Promise((resolve) => {
       const headers = {
         'Content-Type': 'application/json',
@@ -127,11 +122,11 @@ export class Member {
         response.on('close', () => fail('the connection ended within the response'));
         response.on('end', () => {
           clearTimeout(timer);
-          const { statusCode: status } = response;
           const decoded = decodeResponse(Buffer.concat(chunks).toString('utf8'));
-          const { code, message = `HTTP status ${status}` } = decoded;
-          if (code === undefined && status === 200) return resolve(decoded);
-          resolve({ kind: FAILURES[code ?? 0] ?? 'in doubt', cause: `${this.url}: ${message}` });
+          if ('kind' in decoded) return resolve(decoded);
+          const unknown = `the response, with HTTP status ${response.statusCode}, is not from etcd`;
+          const { code = 0, message = unknown } = decoded;
+          resolve({ kind: FAILURES[code] ?? 'in doubt', cause: `${this.url}: ${message}` });
         });
       });
       if (!isLong) return void request.end(body);

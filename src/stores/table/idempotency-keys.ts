@@ -29,16 +29,11 @@ export interface KeyEntry {
 export const MAX_IDEMPOTENCY_KEYS = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;
 
-interface HeldKey {
-  readonly id: bigint;
-  /** By the monotonic clock. */
-  readonly endsAt: number;
-}
-
 export class IdempotencyKeys {
   readonly #clock: Pick<Clock, 'now' | 'timeOfDay'>;
   readonly #capacity: number;
-  readonly #keys: Map<KeyHash, HeldKey> = new Map();
+  /** By key, its pet and when it ends by the monotonic clock. */
+  readonly #keys: Map<KeyHash, { readonly id: bigint; readonly endsAt: number }> = new Map();
   /**
    * The keys in the order in which they are evicted. The iterator also reaches keys that
    * are added later.
@@ -75,8 +70,13 @@ export class IdempotencyKeys {
     if (id <= this.#lastId) return;
     // A key that is stored again moves to the position of its greater id.
     this.#keys.delete(key);
-    if (this.#keys.size === this.#capacity) this.#evictOldest();
-    this.#keys.set(flat(key), { id, endsAt: this.#clock.now() + lifetimeMs });
+    const now = this.#clock.now();
+    if (this.#keys.size === this.#capacity) {
+      const oldest = this.#oldestFirst.next().value!;
+      if (this.#keys.get(oldest)!.endsAt > now) this.evicted += 1;
+      this.#keys.delete(oldest);
+    }
+    this.#keys.set(flat(key), { id, endsAt: now + lifetimeMs });
     this.#lastId = id;
   }
 
@@ -87,14 +87,6 @@ export class IdempotencyKeys {
     for (const [key, { id, endsAt }] of this.#keys) {
       if (endsAt > now) yield { key, id, expiresAt: Math.round(endsAt + toTimeOfDay) };
     }
-  }
-
-  #evictOldest(): void {
-    const { value: oldest } = this.#oldestFirst.next();
-    if (oldest === undefined) return;
-    const held = this.#keys.get(oldest);
-    if (held !== undefined && held.endsAt > this.#clock.now()) this.evicted += 1;
-    this.#keys.delete(oldest);
   }
 }
 

@@ -27,8 +27,8 @@ async function startMember(t: TestContext, handler: Handler): Promise<string> {
   return `http://127.0.0.1:${await listenFor(t, server)}`;
 }
 
-const answer = (clusterId = '1'): string =>
-  JSON.stringify({ header: { cluster_id: clusterId }, succeeded: true });
+const answer = (clusterId = '1', token?: string): string =>
+  JSON.stringify({ header: { cluster_id: clusterId }, succeeded: true, token });
 
 /** Returns a client, which is closed with the test. */
 function clientOf(t: TestContext, endpoints: readonly string[], more = {}): EtcdClient {
@@ -229,7 +229,7 @@ describe('The client', { concurrency: 4 }, () => {
       const endpoint = await startMember(t, (response, request, body) => {
         const { authorization } = request.headers;
         if (request.url === '/v3/auth/authenticate') {
-          return response.end(JSON.stringify({ token: `token-${(logIns += 1)}` }));
+          return response.end(answer('1', `token-${(logIns += 1)}`));
         }
         tokens.push(authorization);
         if (authorization === 'token-2') return response.end(answer());

@@ -40,8 +40,8 @@ test('The simulated etcd answers each transaction as a real one does', needsEtcd
   const cluster = await startCluster(t, { size: 1 });
   const simulated = new SimulatedEtcd();
   for (const txn of TXNS) {
-    const { txn: real } = json.decodeResponse(await cluster.call('/v3/kv/txn', txn));
-    const expected = real && { ...real, clusterId: '1', memberId: '1' };
+    const real = json.decodeResponse(await cluster.call('/v3/kv/txn', txn));
+    const expected = { ...real, clusterId: '1', memberId: '1' };
     assert.deepEqual(simulated.txn(txn), expected, JSON.stringify(txn));
   }
 });

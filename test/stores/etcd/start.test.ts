@@ -35,11 +35,11 @@ for (const [answers, expected] of JOININGS) {
   test(`A start is ${expected} if the endpoints answer ${answers}`, () => {
     const responses = [...answers].map((answer, index): CallResult => {
       const endpoint = 'abc'[index]!;
-      const response = { kind: 'answered', succeeded: true, ranges: [] } as const;
+      const rest = { kind: 'answered', token: undefined, succeeded: true, ranges: [] } as const;
       if (answer === '-') return { kind: 'unsent', cause: `${endpoint}: silent` };
       if (answer === '!') return { kind: 'refused', cause: `${endpoint}: no rights` };
-      if (answer === 'a') return { ...response, clusterId: '1', memberId: 'm' };
-      return { ...response, clusterId: answer, memberId: endpoint };
+      if (answer === 'a') return { ...rest, clusterId: '1', memberId: 'm' };
+      return { ...rest, clusterId: answer, memberId: endpoint };
     });
     const join = (): string => {
       const joining = joiningOf([...'abc'], responses, 2);

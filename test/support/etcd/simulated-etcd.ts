@@ -56,6 +56,8 @@ interface TxnJson {
   readonly failure?: readonly Request[];
 }
 
+const HEADER = { kind: 'answered', clusterId: '1', memberId: '1', token: undefined } as const;
+
 export class SimulatedEtcd {
   readonly entries: Map<string, Buffer> = new Map();
   /** Each does a transaction that was sent and has not arrived yet. */
@@ -66,7 +68,7 @@ export class SimulatedEtcd {
     const { compare = [], success = [], failure = [] } = txn as TxnJson;
     const succeeded = compare.every((one) => this.#holds(one));
     const ranges = (succeeded ? success : failure).flatMap((request) => this.#do(request));
-    return { kind: 'answered', clusterId: '1', memberId: '1', succeeded, ranges };
+    return { ...HEADER, succeeded, ranges };
   }
 
   /** Returns calls to it. `fateOf` decides how each of them ends, and may wait. */
