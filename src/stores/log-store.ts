@@ -121,7 +121,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
     return this.log.lost;
   }
 
-  stats(): StoreStats & ReturnType<L['stats']> {
+  stats(): StoreStats {
     return {
       commitPets: this.#commitPets,
       commitSeconds: this.#commitSeconds,
@@ -130,7 +130,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
       queueLength: this.#queue.length,
       keysHeld: this.#keys.length,
       keysEvicted: this.#keys.evicted,
-      ...(this.log.stats() as ReturnType<L['stats']>),
+      ...this.log.stats(),
     };
   }
 

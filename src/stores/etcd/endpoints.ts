@@ -18,6 +18,7 @@
  */
 
 import type { Log, LogLevel } from '../../base/log.ts';
+import type { CallResult } from './calls.ts';
 import type { EndpointState, Member } from './member.ts';
 
 /** How long the first strange endpoint must have been strange before the cluster is lost. */
@@ -61,18 +62,19 @@ export class Endpoints {
     this.#enter(endpoint, endpoint.state === 'strange' ? 'strange' : 'failed', cause);
   }
 
-  /** Records a response for a cluster. Returns what is wrong if it is another one than before. */
-  responded(endpoint: Member, clusterId: string): string | undefined {
-    this.clusterId ??= clusterId;
-    if (clusterId !== this.clusterId) {
+  /** Records a response, and returns it. If it is for another cluster, its call is in doubt. */
+  responded(endpoint: Member, result: CallResult): CallResult {
+    if (result.kind !== 'answered') return result;
+    this.clusterId ??= result.clusterId;
+    if (result.clusterId !== this.clusterId) {
       const cause = `${endpoint.url} belongs to another cluster than before`;
       this.#enter(endpoint, 'strange', cause);
-      return cause;
+      return { kind: 'in doubt', cause };
     }
     endpoint.isChecked = true;
     const isTooEarly = endpoint.state === 'failed' && this.#now() - endpoint.since < FAILED_MS;
     if (!isTooEarly) this.#enter(endpoint, 'working');
-    return undefined;
+    return result;
   }
 
   /** After a failure uses the next endpoint, if this one is in use. */

@@ -90,15 +90,11 @@ export class EtcdClient implements EtcdCalls {
 
   async #txnTo(member: Member, text: string): Promise<CallResult> {
     if (!member.isChecked) {
-      const response = await this.#clusterOf(member);
-      if ('cause' in response) return response;
-      const cause = this.#endpoints.responded(member, response.clusterId);
-      if (cause !== undefined) return { kind: 'unsent', cause };
+      const response = this.#endpoints.responded(member, await this.#clusterOf(member));
+      if (response.kind !== 'answered') return withoutEffect(response);
     }
     const response = await this.#post(member, '/v3/kv/txn', text, CALL_MS);
-    if ('cause' in response) return response;
-    const cause = this.#endpoints.responded(member, response.clusterId);
-    return cause === undefined ? response : { kind: 'in doubt', cause };
+    return this.#endpoints.responded(member, response);
   }
 
   /** Checks a member. */
@@ -106,8 +102,7 @@ export class EtcdClient implements EtcdCalls {
     const { meta } = new Layout(this.#options.prefix ?? DEFAULT_PREFIX);
     // The user has the right to read this etcd key.
     const text = `{"key":"${Buffer.from(meta).toString('base64')}","count_only":true}`;
-    const response = await this.#post(member, '/v3/kv/range', text, CHECK_MS);
-    return 'cause' in response ? withoutEffect(response) : response;
+    return withoutEffect(await this.#post(member, '/v3/kv/range', text, CHECK_MS));
   }
 
   /** Notices a member that is lost, or works again, and is not in use. */
@@ -117,8 +112,8 @@ export class EtcdClient implements EtcdCalls {
     if (this.#isClosed) return;
     for (const [index, response] of responses.entries()) {
       const member = this.#members[index]!;
-      if ('clusterId' in response) this.#endpoints.responded(member, response.clusterId);
-      else if (response.kind === 'unsent') this.#endpoints.failed(member, response.cause);
+      this.#endpoints.responded(member, response);
+      if (response.kind === 'unsent') this.#endpoints.failed(member, response.cause);
     }
   }
 
@@ -148,22 +143,21 @@ export class EtcdClient implements EtcdCalls {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     }
     const body = JSON.stringify({ name, password });
-    const result = await member.post('/v3/auth/authenticate', body, CALL_MS);
-    if (!('cause' in result)) {
-      this.#count('log in', 'answered', member);
+    const result = withoutEffect(await member.post('/v3/auth/authenticate', body, CALL_MS));
+    this.#count('log in', result.kind, member);
+    if (result.kind === 'answered') {
       this.#token = result.token;
       return undefined;
     }
-    const { kind, cause } = withoutEffect(result);
-    this.#count('log in', kind, member);
-    const failure: FailedCall = { kind, cause: `Cannot log in: ${cause}` };
+    const failure: FailedCall = { kind: result.kind, cause: `Cannot log in: ${result.cause}` };
     const until = this.#clock.now() + LOG_IN_PAUSE_MS;
-    if (kind === 'refused') this.#refusedLogIn = { failure, until };
+    if (result.kind === 'refused') this.#refusedLogIn = { failure, until };
     return failure;
   }
 }
 
-/** Returns the failure of a request that changes nothing: no transaction was sent. */
-function withoutEffect({ kind, cause }: FailedCall): FailedCall {
-  return { kind: kind === 'refused' ? 'refused' : 'unsent', cause };
+/** Returns the result of a request that changes nothing: if it fails, no transaction was sent. */
+function withoutEffect(result: CallResult): CallResult {
+  if (result.kind === 'answered' || result.kind === 'refused') return result;
+  return { kind: 'unsent', cause: result.cause };
 }

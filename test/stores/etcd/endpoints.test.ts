@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { Log } from '../../../src/base/log.ts';
 import { Endpoints } from '../../../src/stores/etcd/endpoints.ts';
 import { Member } from '../../../src/stores/etcd/member.ts';
+import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 
 const EVENTS: Readonly<Record<string, string>> = {
   'An etcd endpoint fails': 'fails',
@@ -62,7 +63,10 @@ function live(count: number, happens: string) {
     const endpoint = all.find(({ url }) => url.at(-1) === step[1])!;
     if (step.startsWith('+')) seconds += Number(step);
     else if (step.startsWith('f')) endpoints.failed(endpoint, 'x');
-    else if (step !== '') endpoints.responded(endpoint, step.startsWith('s') ? '2' : '1');
+    else if (step !== '') {
+      const clusterId = step.startsWith('s') ? '2' : '1';
+      endpoints.responded(endpoint, { ...new SimulatedEtcd().txn({}), clusterId });
+    }
   }
   return { endpoints, lines };
 }

@@ -1,7 +1,6 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a fast clock. */
 
-import { etcdClock, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
-import type { EtcdStats } from '../../../src/stores/etcd/etcd-log.ts';
+import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
@@ -64,14 +63,12 @@ export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly 
   }
 }
 
-type Call = EtcdStats['calls'][number];
-
 /** Returns how many calls there were with these values. */
-export function callsOf(store: EtcdStore, values: Partial<Call>): number {
-  const names = Object.keys(values) as (keyof Call)[];
+export function callsOf(store: EtcdStore, values: Partial<CallCount>): number {
+  const names = Object.keys(values) as (keyof CallCount)[];
   return store
     .stats()
-    .calls.filter((call) => names.every((name) => call[name] === values[name]))
+    .calls!.filter((call) => names.every((name) => call[name] === values[name]))
     .reduce((sum, { value }) => sum + value, 0);
 }
 
