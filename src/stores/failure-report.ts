@@ -13,8 +13,6 @@ import { messageOf, type Log } from '../base/log.ts';
 const RECENT_MS = 5_000;
 const LOG_PAUSE_MS = 1_000;
 
-type Details = Readonly<Record<string, string>>;
-
 export class FailureReport {
   readonly #logger: Log;
   readonly #clock: Pick<Clock, 'now'>;
@@ -39,21 +37,20 @@ export class FailureReport {
     return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
   }
 
-  /** Records a failure. Other `details` than those in the log are logged, too. */
-  record(cause: string, details: Details = { cause }): void {
+  /**
+   * Records a failure, or a success if there is no cause. Other `details` than those in the log are
+   * logged, too.
+   */
+  record(cause: string | undefined, details?: Readonly<Record<string, string>>): void {
+    if (cause === undefined) return this.clear();
     const at = this.#clock.now();
     this.#last = { cause, at };
-    const text = JSON.stringify(details);
+    const logged = details ?? { cause };
+    const text = JSON.stringify(logged);
     if (text === this.#logged || at - this.#loggedAt < LOG_PAUSE_MS) return;
     this.#logged = text;
     this.#loggedAt = at;
-    this.#logger('error', this.#began, details);
-  }
-
-  /** Records a failure, or a success. */
-  update(cause: string | undefined): void {
-    if (cause === undefined) this.clear();
-    else this.record(cause);
+    this.#logger('error', this.#began, logged);
   }
 
   /** Records a success. */

@@ -183,8 +183,8 @@ export class EtcdLog implements CommitLog {
     this.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     this.#target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
-    this.#outage.update(this.#barrier.problem);
-    this.#damage.update(log.damage);
+    this.#outage.record(this.#barrier.problem);
+    this.#damage.record(log.damage);
   }
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
