@@ -74,8 +74,8 @@ export class LogStore<L extends CommitLog> implements PetStore {
   /** For tests: the store's log. */
   readonly log: L;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
-  /** By key, the failure, if any, of the create in progress. The promise does not reject. */
-  readonly #keysInProgress: Map<KeyHash, Promise<Error | undefined>> = new Map();
+  /** By key, the create in progress. */
+  readonly #keysInProgress: Map<KeyHash, Promise<StoredPet>> = new Map();
   readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   #refusedCreates = 0;
@@ -200,7 +200,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
       const inProgress = this.#keysInProgress.get(key);
       if (inProgress === undefined) break;
       const release = this.#queue.hold(this.#checkTakes(formatMembers(values)));
-      const failure = await inProgress;
+      const failure = await inProgress.then(() => undefined).catch((error: Error) => error);
       release();
       if (failure instanceof StoreUnavailableError) refusals += 1;
       if (refusals === MAX_REFUSALS || failure instanceof OutcomeUnknownError) throw failure;
@@ -209,10 +209,13 @@ export class LogStore<L extends CommitLog> implements PetStore {
     const stored = this.#find(key);
     if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
     const creating = this.#create(values, key);
-    const failure = creating.then(() => undefined).catch((error: Error) => error);
-    const settled = failure.finally(() => this.#keysInProgress.delete(key));
-    this.#keysInProgress.set(key, settled);
-    return { pet: await creating, isReplayed: false };
+    this.#keysInProgress.set(key, creating);
+    try {
+      return { pet: await creating, isReplayed: false };
+    } finally {
+      // This is the first to wait for it, so the others find no create in progress.
+      this.#keysInProgress.delete(key);
+    }
   }
 
   #find(key: KeyHash): StoredPet | undefined {
