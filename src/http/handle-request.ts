@@ -27,11 +27,12 @@ import { ClientGoneError, readBody } from './request-body.ts';
 import {
   announcesBody,
   findBrokenRule,
+  percentDecode,
   readHeaders,
   readTarget,
   type RequestHeaders,
 } from './request-header.ts';
-import { createRouter, normalizePath, percentDecode, type Route } from './router.ts';
+import { createRouter, type Route } from './router.ts';
 
 /** For the `request` event of a node:http server. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -43,7 +44,8 @@ interface ListenerOptions {
   /** Below this path even the 404 of an unknown path requires an API key: '/v1'. */
   readonly protectedPath: string;
   /**
-   * Returns what the 404 of an unknown path adds to its message, for example the probable path.
+   * Returns what the 404 of an unknown path adds to its message, for example the probable path. The
+   * path is normalized.
    * `mount` is the path that the embedding program has removed from the target, or ''.
    */
   hintFor(path: string, mount: string): string;
@@ -133,17 +135,17 @@ export function createListener(options: ListenerOptions): Listener {
 
     const target = findBrokenRule(request, headers) ?? readTarget(method, targetOf(request));
     if (target instanceof ApiError) return refuse(context, UNSOUND, target);
-    const { path, query } = target;
+    const { path, normalized, query } = target;
     const preflight = path === '*' ? OPTIONS_OF_SERVICE : cors?.preflight(request);
     if (preflight !== undefined) return respond(context, { path }, preflight);
 
-    const match = findRoute(path);
-    const needsKey = match === undefined ? isBelow(path, protectedPath) : match.route.needsKey;
+    const match = findRoute(normalized);
+    const needsKey = match?.route.needsKey ?? `${normalized}/`.startsWith(`${protectedPath}/`);
     const apiKey = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
     if (apiKey instanceof ApiError) return refuse(context, { path }, apiKey);
     const keyUse = apiKey?.use;
     if (match === undefined) {
-      const hint = options.hintFor(path, mountOf(request));
+      const hint = options.hintFor(normalized, mountOf(request));
       return refuse(context, { path, keyUse }, unknownPath(path, hint));
     }
 
@@ -151,7 +153,7 @@ export function createListener(options: ListenerOptions): Listener {
     const refusal = findRefusal(headers, query);
     if (refusal !== undefined) return refuse(context, { path, keyUse }, refusal);
     if (method === 'OPTIONS') {
-      return respond(context, { path, keyUse }, route.optionsResponse);
+      return respond(context, { path, keyUse }, emptyResponse(['Allow', allowOf(route)]));
     }
     const operation = route.operations.get(method);
     if (operation === undefined) {
@@ -277,10 +279,6 @@ function mountOf(request: MountedRequest): string {
   return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
 }
 
-function isBelow(path: string, protectedPath: string): boolean {
-  return `${normalizePath(path)}/`.startsWith(`${protectedPath}/`);
-}
-
 function unknownPath(path: string, hint: string): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
   return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint}`);
@@ -303,7 +301,13 @@ function brokenEncoding(part: 'path' | 'query', text: string): ApiError {
   return malformed(`The ${part} ${quote(text)} has broken percent-encoding`);
 }
 
-function methodNotAllowed(path: string, method: string, { allow }: Route): ApiError {
+function methodNotAllowed(path: string, method: string, route: Route): ApiError {
+  const allow = allowOf(route);
   const message = `${cut(path)} does not support ${method}, only ${allow}`;
   return new ApiError('method_not_allowed', message, ['Allow', allow]);
+}
+
+/** Returns the value of the Allow header field. */
+function allowOf({ operations }: Route): string {
+  return [...operations.keys(), 'OPTIONS'].join(', ');
 }

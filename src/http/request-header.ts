@@ -95,6 +95,8 @@ const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0
 export interface Target {
   /** The path as it was sent, without the query. It starts with a slash, or is '*'. */
   readonly path: string;
+  /** The path to compare with others (normalizePath). */
+  readonly normalized: string;
   /** The text after the first question mark, or ''. */
   readonly query: string;
 }
@@ -108,8 +110,9 @@ export function readTarget(method: string, url: string): Target | ApiError {
     return malformed(`The request target * is not for ${method}`);
   }
   const mark = origin.indexOf('?');
-  if (mark === -1) return { path: origin, query: '' };
-  return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+  const path = mark === -1 ? origin : origin.slice(0, mark);
+  const query = mark === -1 ? '' : origin.slice(mark + 1);
+  return { path, normalized: normalizePath(path), query };
 }
 
 /** Returns the path and query of an absolute target (RFC 9112 section 3.2.2), if it is valid. */
@@ -118,4 +121,27 @@ function originForm(url: string): string | undefined {
   if (match === null || !HOST.test(match[1] ?? '')) return undefined;
   const rest = match[2] ?? '/';
   return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/**
+ * Decodes every percent-encoded letter, digit and `-._~` of a path: paths that differ only in such
+ * encodings are the same (RFC 3986 section 6.2.2.2). Other encodings stay, and so does a path with
+ * a broken one: of `%3%31` the first part would become a valid encoding.
+ */
+function normalizePath(path: string): string {
+  if (!path.includes('%') || percentDecode(path) === undefined) return path;
+  return path.replace(/%[2-7][0-9A-Fa-f]/g, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[A-Za-z0-9._~-]/.test(character) ? character : encoded;
+  });
+}
+
+/** Returns the text decoded as percent-encoded UTF-8, or undefined if the encoding is broken. */
+export function percentDecode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -9,7 +9,6 @@
 
 import { edits } from '../../base/nearest.ts';
 import { cut } from '../../base/quote.ts';
-import { normalizePath } from '../../http/router.ts';
 
 /** The longest path that gets a suggestion, which bounds the cost. */
 const MAX_PATH_LENGTH = 200;
@@ -36,8 +35,7 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
     if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
-    const normalized = normalizePath(path);
-    const asked = segmentsOf(normalized);
+    const asked = segmentsOf(path);
     let [best, fewest] = ['', Infinity];
     for (const { base, names } of path.length > MAX_PATH_LENGTH ? [] : known) {
       const start = asked.length - names.length;
@@ -50,7 +48,7 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
       // The path of the page has no name, only a slash after the prefix.
       [best, fewest] = [['', ...base, ...(names.length === 0 ? [''] : filled)].join('/'), wrong];
     }
-    const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
+    const isBelow = `${path}/`.startsWith(`${prefix}/`);
     const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
     if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
     return outside === '' ? `: ${listPath} lists all paths` : outside;
