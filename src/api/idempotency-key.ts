@@ -14,12 +14,8 @@ import type { ApiRequest } from '../http/operation.ts';
  * Returns the key hash of a request, 32 hex digits, or undefined if it has no key. Throws an
  * ApiError (400) if the key is invalid.
  */
-export function readKeyHash({ idempotencyKeys, apiKey }: ApiRequest): string | undefined {
-  const [value] = idempotencyKeys;
+export function readKeyHash({ idempotencyKey: value, apiKey }: ApiRequest): string | undefined {
   if (value === undefined) return undefined;
-  if (idempotencyKeys.length > 1) {
-    throw invalid(`Expected one Idempotency-Key header field, not ${idempotencyKeys.length}`);
-  }
   const key = value.startsWith('"')
     ? QUOTED_STRING.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
     : value;

@@ -21,7 +21,7 @@ export interface KeyUse {
 
 /** Returns the API key of a request, or an ApiError (401) if it has none that is in force. */
 export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey | ApiError {
-  const { authorization } = headers;
+  const authorization = headers.get('authorization');
   if (authorization === undefined) {
     return unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
   }

@@ -163,7 +163,7 @@ export function createListener(options: ListenerOptions): Listener {
       pathParameter,
       query,
       apiKey: apiKey?.text ?? '',
-      idempotencyKeys: headers.idempotencyKeys,
+      idempotencyKey: headers.get('idempotency-key'),
       readBody: () => readBody(context, options.bodyLimitBytes),
     });
   };
@@ -250,14 +250,14 @@ function extraHeaders(
  */
 function isEarlyResponse({ options, request, headers }: RequestContext, status: number): boolean {
   if (!announcesBody(headers) || request.complete) return false;
-  const { contentLength, expect } = headers;
-  const isBounded = contentLength !== undefined && expect === undefined;
-  return status >= 400 || !isBounded || Number(contentLength) > options.bodyLimitBytes;
+  const isBounded = headers.has('content-length') && !headers.has('expect');
+  const length = Number(headers.get('content-length'));
+  return status >= 400 || !isBounded || length > options.bodyLimitBytes;
 }
 
 function endsConnection({ options, request, headers }: RequestContext, asked: Asked): boolean {
   // After a request to upgrade, node:http discards all bytes that came with it.
-  if (asked === UNSOUND || headers.asksToUpgrade || options.isStopping()) return true;
+  if (asked === UNSOUND || headers.has('upgrade') || options.isStopping()) return true;
   // The parser obeys a Connection field in the trailer, and reads no request after it.
   return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
 }
@@ -285,9 +285,10 @@ function unknownPath(path: string, hint: string): ApiError {
 }
 
 /** Returns the error of a query or an Expect that no operation takes, or undefined. */
-function findRefusal({ expect }: RequestHeaders, query: string): ApiError | undefined {
+function findRefusal(headers: RequestHeaders, query: string): ApiError | undefined {
   // An operation without parameters does not read the query, so it is checked here.
   if (percentDecode(query) === undefined) return brokenEncoding('query', query);
+  const expect = headers.get('expect');
   // Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1).
   if (expect === undefined || CONTINUE.test(expect)) return undefined;
   const message = `Expect must be 100-continue, not ${quote(expect)}`;

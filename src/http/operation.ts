@@ -24,8 +24,8 @@ export interface ApiRequest {
   readonly query: string;
   /** The API key of the request, or '' if none is needed. */
   readonly apiKey: string;
-  /** The values of the header field Idempotency-Key, one for each of its lines. */
-  readonly idempotencyKeys: readonly string[];
+  /** The header field Idempotency-Key. */
+  readonly idempotencyKey: string | undefined;
   /**
    * Resolves with the body: valid UTF-8, not empty, within the limit. Rejects as readBody does
    * (request-body.ts).

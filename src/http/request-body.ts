@@ -39,11 +39,9 @@ export async function readBody(
   limitBytes: number,
 ): Promise<Buffer> {
   checkMediaType(headers);
-  if (headers.contentLength !== undefined && Number(headers.contentLength) > limitBytes) {
-    throw tooLarge(limitBytes);
-  }
+  if (Number(headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
-  const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
+  const isWaiting = headers.has('expect') && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
   // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
@@ -64,11 +62,13 @@ const EMPTY: Buffer = Buffer.alloc(0);
 /** A comma outside quotes would mean that the field was sent twice. */
 const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
-function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void {
+function checkMediaType(headers: RequestHeaders): void {
+  const contentType = headers.get('content-type');
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
     const message = `Content-Type must be application/json, not ${quote(contentType)}`;
     throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);
   }
+  const contentEncoding = headers.get('content-encoding');
   if (contentEncoding !== undefined) {
     const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
     throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);

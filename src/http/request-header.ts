@@ -1,7 +1,7 @@
 /**
- * The header of a request: the fields that the service uses, and the rules of HTTP/1.1 that
- * node:http's parser does not enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding,
- * Host, and the forms of the request target.
+ * The header of a request: its fields, and the rules of HTTP/1.1 that node:http's parser does not
+ * enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding, Host, and the forms of the
+ * request target.
  *
  * If a request breaks one of them, a proxy may understand it differently, which makes request
  * smuggling possible. So it is refused before any other check, and its connection is closed.
@@ -15,49 +15,25 @@ import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 
 /**
- * The fields that the service uses. Several lines of one field are joined with a comma and a space:
- * then it is neither a host, nor a credential, nor a type, so a repeated field never counts.
+ * The fields by their names in small letters. Several lines of one field are joined with a comma
+ * and a space: then it is neither a host, nor a credential, nor a type, nor an idempotency key. So
+ * a repeated field never counts.
  */
-export interface RequestHeaders {
-  host?: string;
-  authorization?: string;
-  contentLength?: string;
-  contentType?: string;
-  contentEncoding?: string;
-  transferEncoding?: string;
-  expect?: string;
-  /** The value of each line. */
-  idempotencyKeys: string[];
-  asksToUpgrade: boolean;
-}
+export type RequestHeaders = ReadonlyMap<string, string>;
 
 /**
- * Reads the fields in one pass. `rawHeaders` is node:http's: name, value, name, value … Its other
- * lists drop fields that were sent twice, such as a second Host or Authorization.
+ * Reads the fields. `rawHeaders` is node:http's: name, value, name, value … Its other lists drop
+ * fields that were sent twice, such as a second Host or Authorization.
  */
 export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
-  const headers: RequestHeaders = { idempotencyKeys: [], asksToUpgrade: false };
+  const headers = new Map<string, string>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     const value = rawHeaders[i + 1]!;
-    if (name === 'host') headers.host = joined(headers.host, value);
-    else if (name === 'authorization') headers.authorization = joined(headers.authorization, value);
-    else if (name === 'content-length')
-      headers.contentLength = joined(headers.contentLength, value);
-    else if (name === 'content-type') headers.contentType = joined(headers.contentType, value);
-    else if (name === 'content-encoding')
-      headers.contentEncoding = joined(headers.contentEncoding, value);
-    else if (name === 'transfer-encoding')
-      headers.transferEncoding = joined(headers.transferEncoding, value);
-    else if (name === 'expect') headers.expect = joined(headers.expect, value);
-    else if (name === 'idempotency-key') headers.idempotencyKeys.push(value);
-    else if (name === 'upgrade') headers.asksToUpgrade = true;
+    const earlier = headers.get(name);
+    headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
   }
   return headers;
-}
-
-function joined(earlier: string | undefined, value: string): string {
-  return earlier === undefined ? value : `${earlier}, ${value}`;
 }
 
 /**
@@ -65,8 +41,7 @@ function joined(earlier: string | undefined, value: string): string {
  * sign of a body.
  */
 export function announcesBody(headers: RequestHeaders): boolean {
-  if (headers.transferEncoding !== undefined) return true;
-  return headers.contentLength !== undefined && Number(headers.contentLength) > 0;
+  return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
 }
 
 /** Returns the error of a request that breaks a rule of its header, or undefined. */
@@ -76,7 +51,7 @@ export function findBrokenRule(
 ): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
-  const { transferEncoding } = headers;
+  const transferEncoding = headers.get('transfer-encoding');
   if (transferEncoding !== undefined) {
     if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
@@ -84,7 +59,7 @@ export function findBrokenRule(
       return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  const { host } = headers;
+  const host = headers.get('host');
   if (host === undefined) return minor === 0 ? undefined : malformed('A Host field is required');
   return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
