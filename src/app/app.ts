@@ -16,7 +16,7 @@
  * after `close`, it rejects. An app never returns to an earlier state.
  */
 
-import { apiKeyProblems, namedKey, createKeyrings, type ApiKeyOption } from './api-keys.ts';
+import { apiKeyProblems, namedKey, createKeyring, type ApiKeyOption } from './api-keys.ts';
 import { optionProblems, pathOf, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from '../http/handle-request.ts';
 import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
@@ -84,7 +84,7 @@ export function createApp(options: AppOptions): App {
     if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
     log('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
   };
-  let keys = createKeyrings(options.apiKeys);
+  let keys = createKeyring(options.apiKeys);
   warnOfKeys(options.apiKeys);
   let store: PetStore | undefined;
   let isStopping = false;
@@ -126,7 +126,7 @@ export function createApp(options: AppOptions): App {
     operations,
     prefix,
     protectedPath: BASE_PATH,
-    keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
+    findKey: (token) => keys.find(token),
     hintFor: createPathHint({
       patterns: operations.map(({ path }) => `${prefix}${path}`),
       prefix,
@@ -159,7 +159,7 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
-      keys = createKeyrings(apiKeys, keys.uses);
+      keys = createKeyring(apiKeys, keys.uses);
       warnOfKeys(apiKeys);
     },
     drain() {

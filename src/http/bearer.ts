@@ -3,12 +3,11 @@
 import { ApiError } from './api-error.ts';
 import type { RequestHeaders } from './request-header.ts';
 
-/** Returns the API key with this text, or undefined if no such key is in force. */
-export type Keyring = (token: string) => ApiKey | undefined;
-
 export interface ApiKey {
   readonly text: string;
   readonly use: KeyUse;
+  /** If it is set, the key is valid only for operations that need no more. */
+  readonly only: 'metrics' | undefined;
 }
 
 /** The use of all keys with one name. */
@@ -19,8 +18,15 @@ export interface KeyUse {
   lastUsedAt: number;
 }
 
-/** Returns the API key of a request, or an ApiError (401) if it has none that is in force. */
-export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey | ApiError {
+/**
+ * Returns the API key of a request, or an ApiError (401) if it has none that is valid for what it
+ * needs. `findKey` returns the key in force with this text.
+ */
+export function authenticate(
+  headers: RequestHeaders,
+  needsKey: true | 'metrics',
+  findKey: (token: string) => ApiKey | undefined,
+): ApiKey | ApiError {
   const authorization = headers.get('authorization');
   if (authorization === undefined) {
     return unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
@@ -34,8 +40,10 @@ export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey 
   if (!isBearer || token === '') {
     return unauthorized('The Authorization header field must be of the form Bearer <API_KEY>');
   }
+  const key = findKey(token);
+  if (key !== undefined && (key.only === undefined || key.only === needsKey)) return key;
   // RFC 6750 section 3.1: an error code only if a token was sent and is wrong.
-  return keyring(token) ?? unauthorized('The API key is not valid', 'invalid_token');
+  return unauthorized('The API key is not valid', 'invalid_token');
 }
 
 const SCHEME = 'Bearer ';

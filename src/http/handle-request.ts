@@ -20,7 +20,7 @@ import {
   sendResponse,
   type ApiResponse,
 } from './api-response.ts';
-import { authenticate, type Keyring, type KeyUse } from './bearer.ts';
+import { authenticate, type ApiKey, type KeyUse } from './bearer.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { ApiRequest, Operation } from './operation.ts';
 import { ClientGoneError, readBody } from './request-body.ts';
@@ -49,8 +49,8 @@ interface ListenerOptions {
    * `mount` is the path that the embedding program has removed from the target, or ''.
    */
   hintFor(path: string, mount: string): string;
-  /** Returns the API keys in force for `needsKey`. Called for each request that needs a key. */
-  keyring(needsKey: true | 'metrics'): Keyring;
+  /** Returns the API key with this text, or undefined if no such key is in force. */
+  findKey(token: string): ApiKey | undefined;
   readonly bodyLimitBytes: number;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isStopping(): boolean;
@@ -141,7 +141,7 @@ export function createListener(options: ListenerOptions): Listener {
 
     const match = findRoute(normalized);
     const needsKey = match?.route.needsKey ?? `${normalized}/`.startsWith(`${protectedPath}/`);
-    const apiKey = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
+    const apiKey = needsKey ? authenticate(headers, needsKey, options.findKey) : undefined;
     if (apiKey instanceof ApiError) return refuse(context, { path }, apiKey);
     const keyUse = apiKey?.use;
     if (match === undefined) {
