@@ -6,7 +6,7 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isObject } from '../base/exact-json.ts';
 import type { Problem } from '../base/problem.ts';
-import type { ApiKey, KeyUse } from '../http/bearer.ts';
+import type { ApiKey, KeyUse } from '../http/request-header.ts';
 
 export interface NamedApiKey {
   /** The text of the key, or `sha256:` and the 64 hex digits of its digest. */

@@ -20,16 +20,18 @@ import {
   sendResponse,
   type ApiResponse,
 } from './api-response.ts';
-import { authenticate, type ApiKey, type KeyUse } from './bearer.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { ApiRequest, Operation } from './operation.ts';
 import { ClientGoneError, readBody } from './request-body.ts';
 import {
   announcesBody,
+  authenticate,
   findBrokenRule,
   percentDecode,
   readHeaders,
   readTarget,
+  type ApiKey,
+  type KeyUse,
   type RequestHeaders,
 } from './request-header.ts';
 import { createRouter, type Route } from './router.ts';

@@ -18,7 +18,9 @@ import {
   type NewPet,
   type Pet,
   type PetStatus,
+  type StoredPet,
 } from './pet.ts';
+import type { PetPage } from './pet-store.ts';
 
 /**
  * The text between two pets, in the data file, in memory and in the response of a list. No pet's
@@ -173,4 +175,61 @@ function readStatus({ value: { status }, literals, invalid }: Members): PetStatu
 /** Returns a text that shows the value, shortened if it is long. */
 function shown(value: unknown, literals: readonly string[]): string {
   return typeof value === 'number' ? cut(literals[value]!) : quoteValue(value);
+}
+
+/*
+ * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
+ * reads them. The service itself does so to compare a repeated create (`replayedPet`), to load pets
+ * into a memory store, and to import them into etcd.
+ */
+
+/** A pet in a store, by its id and its text. */
+export class TextPet implements StoredPet {
+  readonly id: bigint;
+  readonly text: string;
+  #pet: Pet | undefined;
+
+  constructor(id: bigint, text: string) {
+    this.id = id;
+    this.text = text;
+  }
+
+  get name(): string {
+    return this.#parsed.name;
+  }
+
+  get categoryId(): bigint {
+    return this.#parsed.categoryId;
+  }
+
+  get status(): PetStatus | undefined {
+    return this.#parsed.status;
+  }
+
+  get #parsed(): Pet {
+    return (this.#pet ??= parsePet(this.text));
+  }
+}
+
+/** The page whose text formatPets wrote. */
+export class TextPage implements PetPage {
+  readonly text: string;
+  readonly textBytes: number;
+  readonly next: bigint | undefined;
+  #pets: readonly StoredPet[] | undefined;
+
+  constructor(text: string, next: bigint | undefined) {
+    this.text = text;
+    this.textBytes = Buffer.byteLength(text);
+    this.next = next;
+  }
+
+  get pets(): readonly StoredPet[] {
+    return (this.#pets ??= petsOf(this.text));
+  }
+}
+
+function petsOf(text: string): readonly StoredPet[] {
+  const texts = text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
+  return texts.map((petText) => ({ ...parsePet(petText), text: petText }));
 }

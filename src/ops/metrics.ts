@@ -10,7 +10,7 @@ import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
-import type { KeyUse } from '../http/bearer.ts';
+import type { KeyUse } from '../http/request-header.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, StoreStats } from '../model/pet-store.ts';
