@@ -24,6 +24,7 @@ import { stopServer } from './http/stop-server.ts';
 import { isDurable } from './model/pet-store.ts';
 import { createJsonLog } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
+import { FailureReport } from './stores/failure-report.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** How long a graceful shutdown waits before it closes connections with a request in progress. */
@@ -43,9 +44,6 @@ const INHERITED_FD = 3;
  * Linux limits it to the same number by default.
  */
 const INHERITED_BACKLOG = 4096;
-
-/** At most one log line per this time about connections that could not be accepted. */
-const ACCEPT_LOG_MS = 1000;
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
@@ -82,18 +80,14 @@ const service: Command = {
   },
 };
 
-let isProgressShown = false;
-
+/** Shows the progress of a command on a terminal, until the next output. */
 function showProgress(text: string): void {
-  if (!process.stderr.isTTY) return;
-  process.stderr.write(`\r${text}`);
-  isProgressShown = true;
+  if (process.stderr.isTTY) process.stderr.write(`\x1b[K${text}\r`);
 }
 
-/** Writes lines, after the progress of a command is cleared. */
+/** Writes lines, and clears the progress. */
 function write(stream: NodeJS.WriteStream, text: string): void {
-  if (isProgressShown) process.stderr.write('\r\x1b[K');
-  isProgressShown = false;
+  showProgress('');
   stream.write(text.endsWith('\n') ? text : `${text}\n`);
 }
 
@@ -207,27 +201,17 @@ async function listen(
     const cause = isInUse ? 'the port is in use' : messageOf(error);
     throw new Error(`Cannot listen on ${socket}: ${cause}`);
   }
-  logAcceptErrors(server);
+  // From here on an error is a failed accept, for example ENOBUFS. The next one may succeed, so it
+  // must not end the process.
+  const began = 'Cannot accept a connection';
+  const accepts = new FailureReport(log, performance, began, 'Accepts connections again');
+  server.on('error', (error) => accepts.record(messageOf(error)));
+  server.on('connection', () => accepts.clear());
   // For a Unix socket, the address is a string, or null if the socket is inherited.
   const bound = server.address() as AddressInfo | string | null;
   if (typeof bound !== 'object' || bound === null) return undefined;
   const { address, family } = bound;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}`;
-}
-
-/**
- * A server that listens reports a failed accept as an error, for example ENOBUFS. The next one may
- * succeed, so it must not end the process.
- */
-function logAcceptErrors(server: Server): void {
-  let failures = 0;
-  let loggedAt = -Infinity;
-  server.on('error', (error) => {
-    failures += 1;
-    if (performance.now() - loggedAt < ACCEPT_LOG_MS) return;
-    loggedAt = performance.now();
-    log('error', 'Cannot accept a connection', { cause: messageOf(error), failures });
-  });
 }
 
 /** Stops the service on SIGTERM, on SIGINT and if the store is lost. */

@@ -127,9 +127,7 @@ function parseKeysFile(name: string, text: string, problems: Problem[]): readonl
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1} of ${name}`;
     const [, keyName, key, right] = LINE.exec(line) ?? [];
-    if (LINE_WITHOUT_KEY.test(untrimmed.replace(/\r$/, ''))) {
-      problems.push({ option: where, sentence: 'has no key' });
-    } else if (key === undefined) {
+    if (key === undefined || LINE_WITHOUT_KEY.test(untrimmed.replace(/\r$/, ''))) {
       const sentence = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
       problems.push({ option: where, sentence });
     } else {

@@ -146,8 +146,7 @@ interface Members extends IndexedJson {
 function readMembers(members: Members): NewPet {
   const name = readName(members);
   const categoryId = readInteger(members, 'categoryId');
-  const status = readStatus(members);
-  return status === undefined ? { name, categoryId } : { name, categoryId, status };
+  return readNewPet({ name, categoryId, status: readStatus(members) });
 }
 
 function readName({ value: { name }, literals, invalid }: Members): string {
