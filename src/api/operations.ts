@@ -72,13 +72,9 @@ export const GET_PET_REMOVED_ON = '2030-12-05T00:00:00Z';
 
 /** Returns the header fields of what getPet returns until it is removed (RFC 9745, RFC 8594). */
 export function deprecationHeaders(prefix: string): readonly string[] {
-  return [
-    'Deprecation',
-    `@${Date.parse(GET_PET_DEPRECATED_SINCE) / 1000}`,
-    'Sunset',
-    new Date(GET_PET_REMOVED_ON).toUTCString(),
-    ...successorLink(`${prefix}${PETS_PATH}`),
-  ];
+  const since = `@${Date.parse(GET_PET_DEPRECATED_SINCE) / 1000}`;
+  const until = new Date(GET_PET_REMOVED_ON).toUTCString();
+  return ['Deprecation', since, 'Sunset', until, ...successorLink(`${prefix}${PETS_PATH}`)];
 }
 
 function successorLink(path: string): readonly string[] {

@@ -12,45 +12,34 @@ import { readCommandLine, type Command, type Context } from '../base/command-lin
 import { messageOf } from '../base/log.ts';
 import { PROCESS_SETTINGS } from './config.ts';
 
-interface CommandEntry {
-  /** What may follow it. */
-  readonly args: string;
-  readonly help: string;
-  load(): Promise<Command>;
-}
-
-export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
-  'make-key': {
-    args: '[name]',
-    help: 'print a new API key, and its line for the API keys file',
-    load: async () => makeKey,
-  },
-  'check-data': {
-    args: '[file]',
-    help: 'check a data file and its journal, and change nothing',
-    load: async () => (await import('./check-data.ts')).checkData,
-  },
-  'copy-pets': {
-    args: '<options>',
-    help: 'copy pets between a data file and an etcd cluster',
-    load: async () => (await import('./etcd-commands.ts')).copyPets,
-  },
-  'init-etcd': {
-    args: '[--etcd URLS]',
-    help: 'make a new log in an etcd cluster, before the first start',
-    load: async () => (await import('./etcd-commands.ts')).initEtcd,
-  },
-  conformance: {
-    args: 'URL --key KEY',
-    help: 'check a service against the API specification',
-    load: async () => (await import('../kit/command.ts')).conformance,
-  },
-  help: {
-    args: '[command]',
-    help: 'show this help, or that of a command',
-    load: async () => showHelp,
-  },
+/** What may follow the name of each command, and its line in the help. */
+export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
+  'make-key': ['[name]', 'print a new API key, and its line for the API keys file'],
+  'check-data': ['[file]', 'check a data file and its journal, and change nothing'],
+  'copy-pets': ['<options>', 'copy pets between a data file and an etcd cluster'],
+  'init-etcd': ['[--etcd URLS]', 'make a new log in an etcd cluster, before the first start'],
+  conformance: ['URL --key KEY', 'check a service against the API specification'],
+  help: ['[command]', 'show this help, or that of a command'],
 };
+
+/** Returns the command with this name, or undefined if there is none. */
+async function loadCommand(name: string): Promise<Command | undefined> {
+  switch (name) {
+    case 'make-key':
+      return makeKey;
+    case 'check-data':
+      return (await import('./check-data.ts')).checkData;
+    case 'copy-pets':
+      return (await import('./etcd-commands.ts')).copyPets;
+    case 'init-etcd':
+      return (await import('./etcd-commands.ts')).initEtcd;
+    case 'conformance':
+      return (await import('../kit/command.ts')).conformance;
+    case 'help':
+      return showHelp;
+  }
+  return undefined;
+}
 
 const COLUMNS = [26, 30] as const;
 
@@ -62,7 +51,7 @@ is generated and printed once at start.
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
+  .map(([name, [args, help]]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
   .join('')}
 Options, and the environment variables that they override:
 ${PROCESS_SETTINGS.map(({ variable, placeholder, help, flag }) => {
@@ -95,19 +84,13 @@ Prints a new API key for the client, and its line for the API keys file.
 const showHelp: Command = {
   usage: HELP,
   operands: 1,
-  read({ operands: [name], mistakes }, { print }) {
-    const entry = name === undefined ? undefined : entryOf(name);
+  async read({ operands: [name], mistakes }, { print }) {
+    const command = name === undefined ? showHelp : await loadCommand(name);
     // The name is not quoted, like any other argument.
-    if (name !== undefined && entry === undefined) {
-      mistakes.push('Argument 1 is not a command: see --help');
-    }
-    return async () => print(entry === undefined ? HELP : (await entry.load()).usage);
+    if (command === undefined) mistakes.push('Argument 1 is not a command: see --help');
+    return async () => print(command!.usage);
   },
 };
-
-function entryOf(name: string): CommandEntry | undefined {
-  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-}
 
 /** Runs the command that the arguments name, or else the service. Resolves with the exit code. */
 export async function runProgram(
@@ -117,16 +100,15 @@ export async function runProgram(
 ): Promise<number> {
   try {
     const [name = '', ...rest] = args;
-    const entry = entryOf(name);
-    const command = entry === undefined ? service : await entry.load();
-    const line = readCommandLine(entry === undefined ? args : rest, command);
-    const { usage, version = '' } = command;
+    const command = await loadCommand(name);
+    const line = readCommandLine(command === undefined ? args : rest, command ?? service);
+    const { usage, version = '', read } = command ?? service;
     const shown = line.flags.has('help') ? usage : line.flags.has('version') ? version : '';
     if (shown !== '') {
       context.print(shown);
       return 0;
     }
-    const work = await command.read(line, context);
+    const work = await read(line, context);
     for (const mistake of line.mistakes) context.printError(mistake);
     return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
   } catch (error) {
