@@ -1,6 +1,6 @@
 /**
  * The commands of the program, `petstore NAME`, beside the service itself, which is what runs
- * without a name. A command that needs a store or the kit loads its module when it is named.
+ * without a name. A command that needs etcd or the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
  * that a command throws is printed on one line, with exit code 1.
@@ -10,7 +10,9 @@ import crypto from 'node:crypto';
 import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
 import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
 import { messageOf } from '../base/log.ts';
-import { PROCESS_SETTINGS } from './config.ts';
+import { verifyData } from '../stores/file/data-file.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+import { dataFileOf, PROCESS_SETTINGS } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
 export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
@@ -28,7 +30,7 @@ async function loadCommand(name: string): Promise<Command | undefined> {
     case 'make-key':
       return makeKey;
     case 'check-data':
-      return (await import('./check-data.ts')).checkData;
+      return checkData;
     case 'copy-pets':
       return (await import('./etcd-commands.ts')).copyPets;
     case 'init-etcd':
@@ -80,6 +82,48 @@ Prints a new API key for the client, and its line for the API keys file.
     };
   },
 };
+
+/**
+ * Prints how many pets a data file and its journal have, or the first thing that is wrong, and
+ * where. It changes nothing, whether or not a service is using them.
+ */
+const checkData: Command = {
+  usage: `Usage: petstore check-data [file]
+
+Checks a data file and its journal, and changes nothing. Without a file it
+checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
+`,
+  operands: 1,
+  read({ operands: [named], mistakes }, { env, print }) {
+    const path = named ?? dataFileOf(env);
+    if (path === undefined) {
+      mistakes.push('As configured, the service has no data file: name one');
+    }
+    return async () => {
+      const data = await verifyData(nodeDisk, path!);
+      const { length, lastId } = data.pets;
+      const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
+      const isJournaled = length > snapshotPets;
+      const inJournal = isJournaled ? `, ${length - snapshotPets} of them in the journal only` : '';
+      print(`${path}: ${counted(length, 'pet')}, the greatest id is ${lastId}${inJournal}`);
+      if (keys.length > 0) print(counted(keys.length, 'idempotency key'));
+      if (droppedKeys > 0) {
+        const belong = droppedKeys === 1 ? 'belongs to a pet that is' : 'belong to pets that are';
+        const many = counted(droppedKeys, 'idempotency key');
+        print(`${many} ${belong} missing or different, and will be forgotten`);
+      }
+      if (snapshot?.hasChecksum === false)
+        print('The data file has no checksum line: a changed letter in it would not be noticed');
+      if (journal !== undefined && journal.tornBytes > 0) {
+        print(`${journal.tornBytes} bytes at the journal's end are a commit that is not complete`);
+      }
+    };
+  },
+};
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
 
 const showHelp: Command = {
   usage: HELP,
