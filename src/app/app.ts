@@ -26,7 +26,6 @@ import { hashEmbeddedKey } from '../api/idempotency-key.ts';
 import { BASE_PATH, fromStoreError, petOperations } from '../api/operations.ts';
 import { safeLog, silent, type Log } from '../base/log.ts';
 import { assertNoProblems } from '../base/problem.ts';
-import { VERSION } from '../base/version.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
 import { StoreUnavailableError, type Durability, type PetStore } from '../model/pet-store.ts';
@@ -107,10 +106,8 @@ export function createApp(options: AppOptions): App {
     store === undefined || isStopping ? whyUnavailable() : store.problem();
 
   const metrics = createMetrics({
-    version: VERSION,
-    pets: () => storeForRead().count(),
-    store: () => store?.stats?.(),
-    canStore: () => problem() === undefined,
+    store: storeForRead,
+    problem,
     keyUses: () => keys.uses,
     now,
     runtime,
@@ -127,12 +124,7 @@ export function createApp(options: AppOptions): App {
     prefix,
     protectedPath: BASE_PATH,
     findKey: (token) => keys.find(token),
-    hintFor: createPathHint({
-      patterns: operations.map(({ path }) => `${prefix}${path}`),
-      prefix,
-      protectedPath: `${prefix}${BASE_PATH}`,
-      listPath: `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`,
-    }),
+    hintFor: createPathHint(operations, prefix, `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`),
     bodyLimitBytes,
     isStopping: () => isStopping,
     log,

@@ -113,7 +113,7 @@ interface Asked {
   /** As in RequestSummary. */
   readonly path: string;
   readonly keyUse?: KeyUse | undefined;
-  readonly operation?: Operation;
+  readonly operation?: string;
 }
 
 /** The request breaks a rule of HTTP: a proxy may have understood it differently. */
@@ -161,12 +161,12 @@ export function createListener(options: ListenerOptions): Listener {
     if (operation === undefined) {
       return refuse(context, { path, keyUse }, methodNotAllowed(path, method, route));
     }
-    call(context, { path, keyUse, operation }, operation, {
+    call(context, { path, keyUse, operation: operation.name }, operation, {
       pathParameter,
       query,
       apiKey: apiKey?.text ?? '',
       idempotencyKey: headers.get('idempotency-key'),
-      readBody: () => readBody(context, options.bodyLimitBytes),
+      readBody: () => readBody(request, response, headers, options.bodyLimitBytes),
     });
   };
 }
@@ -211,9 +211,8 @@ function refuse(context: RequestContext, asked: Asked, error: ApiError): void {
 /** Reports the response and sends it. Decides whether its connection stays open. */
 function respond(context: RequestContext, asked: Asked, apiResponse: ApiResponse): void {
   const { options, request, response, startedAt, requestId } = context;
-  const { path, keyUse } = asked;
+  const { path, keyUse, operation = '' } = asked;
   const { status } = apiResponse;
-  const operation = asked.operation?.name ?? '';
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, requestId, startedAt, path, operation, keyUse, status, bodyBytes });
   if (response.destroyed) return;

@@ -24,18 +24,14 @@ export class ClientGoneError extends Error {
   override readonly name: string = 'ClientGoneError';
 }
 
-interface IncomingRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly headers: RequestHeaders;
-}
-
 /**
  * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
  * plain Error (a 500) if other code of the process, such as a body parser, has read the body.
  */
 export async function readBody(
-  { request, response, headers }: IncomingRequest,
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: RequestHeaders,
   limitBytes: number,
 ): Promise<Buffer> {
   checkMediaType(headers);

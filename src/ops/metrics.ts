@@ -8,12 +8,13 @@
 
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
+import { VERSION } from '../base/version.ts';
 import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
 import type { KeyUse } from '../http/request-header.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
-import type { PetCount, StoreStats } from '../model/pet-store.ts';
+import type { PetCount, PetStore } from '../model/pet-store.ts';
 import { encodeMetrics, type MetricTable, type Sample } from './prometheus.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -28,12 +29,10 @@ export interface Metrics {
 
 /** The sources of the figures that are not counted here. */
 export interface MetricsSources {
-  readonly version: string;
-  pets(): PetCount;
-  /** Returns what the store measures, or undefined if it measures nothing. */
-  store(): StoreStats | undefined;
-  /** Returns true if a create can be stored, as far as the service knows. */
-  canStore(): boolean;
+  /** Throws StoreUnavailableError if no store is open. */
+  store(): PetStore;
+  /** Returns why a create cannot be stored, as far as the service knows, or undefined. */
+  problem(): string | undefined;
   keyUses(): readonly KeyUse[];
   /** The time of day in milliseconds since 1970. */
   now(): number;
@@ -94,8 +93,8 @@ function readMetrics(
   responses: ResponseCounts,
   eventLoop: IntervalHistogram,
 ): MetricTable {
-  const { version, runtime } = sources;
-  const store = sources.store();
+  const { runtime } = sources;
+  const store = sources.store().stats?.();
   const running = runtime?.processStats?.();
   const uses = sources.keyUses();
   const operations = [...responses.byOperation];
@@ -139,10 +138,13 @@ function readMetrics(
           value: lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
         })),
       ],
-      petstore_pets: ['Pets by status, empty for pets without a status', byStatus(sources.pets())],
+      petstore_pets: [
+        'Pets by status, empty for pets without a status',
+        byStatus(sources.store().count()),
+      ],
       petstore_store_can_store: [
         '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
-        sources.canStore() ? 1 : 0,
+        sources.problem() === undefined ? 1 : 0,
       ],
       petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
       petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],
@@ -155,7 +157,7 @@ function readMetrics(
       petstore_event_loop_delay_seconds: ['Delay since the last scrape', readDelay(eventLoop)],
       petstore_build_info: [
         'Always 1; the labels are the versions',
-        [{ labels: { version, node: runtime?.nodeVersion ?? '' }, value: 1 }],
+        [{ labels: { version: VERSION, node: runtime?.nodeVersion ?? '' }, value: 1 }],
       ],
     },
     histogram: {

@@ -7,29 +7,30 @@
  * begins, no path can match, and the message says so.
  */
 
+import { BASE_PATH } from '../../api/operations.ts';
 import { edits } from '../../base/nearest.ts';
 import { cut } from '../../base/quote.ts';
+import type { Operation } from '../../http/operation.ts';
 
 /** The longest path that gets a suggestion, which bounds the cost. */
 const MAX_PATH_LENGTH = 200;
 
-export interface KnownPaths {
-  /** A router's patterns. All begin with the prefix, and some with the protected path. */
-  readonly patterns: readonly string[];
-  readonly prefix: string;
-  readonly protectedPath: string;
-  /** The path that lists all paths. */
-  readonly listPath: string;
-}
-
-/** Returns a function that makes hints: the text after "Unknown path X" in the message. */
-export function createPathHint(paths: KnownPaths): (path: string, mount?: string) => string {
-  const { patterns, prefix, protectedPath, listPath } = paths;
+/**
+ * Returns a function that makes hints: the text after "Unknown path X" in the message. `listPath`
+ * is the path that lists all paths.
+ */
+export function createPathHint(
+  operations: readonly Operation[],
+  prefix: string,
+  listPath: string,
+): (path: string, mount: string) => string {
+  const patterns = operations.map(({ path }) => `${prefix}${path}`);
+  const protectedPath = `${prefix}${BASE_PATH}`;
   const known = patterns.map((pattern) => {
     const base = segmentsOf(pattern.startsWith(`${protectedPath}/`) ? protectedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
-  return (path, mount = '') => {
+  return (path, mount) => {
     // A mount may ignore case, as in Express. With a mount at /v1, the prefix may be empty.
     const mountedAt = `${mount}/`.toLowerCase();
     if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
