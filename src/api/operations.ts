@@ -9,7 +9,7 @@ import { quote } from '../base/quote.ts';
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
 import type { ApiRequest, Operation } from '../http/operation.ts';
-import { isPetStatus, PET_STATUSES, type NewPet, type PetStatus } from '../model/pet.ts';
+import { PET_STATUSES, type NewPet } from '../model/pet.ts';
 import {
   KeyReusedError,
   OutcomeUnknownError,
@@ -117,10 +117,23 @@ function readListParameters(query: string) {
   // The mark in front is dropped: a second one belongs to the first name.
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
-  const limit = readOne(given, 'limit', problems, readLimit, EXPECTED_LIMIT);
-  const status = readOne(given, 'status', problems, readStatus, EXPECTED_STATUS);
+  const read = <T>(name: string, parse: (text: string) => T | undefined, expected: string) => {
+    const [text, ...others] = given.getAll(name);
+    if (text === undefined) return undefined;
+    const value = others.length === 0 ? parse(text) : undefined;
+    const times = `given once, not ${others.length + 1} times`;
+    const wanted = others.length > 0 ? times : `${expected}, not ${quote(text)}`;
+    if (value === undefined) problems.push(`${name} must be ${wanted}`);
+    return value;
+  };
+  const limit = read('limit', readLimit, EXPECTED_LIMIT);
+  const status = read(
+    'status',
+    (text) => PET_STATUSES.find((one) => one === text),
+    EXPECTED_STATUS,
+  );
   // The only parameter that is not in the spec: pets with a greater id.
-  const after = readOne(given, 'after', problems, parseInt64, EXPECTED_AFTER);
+  const after = read('after', parseInt64, EXPECTED_AFTER);
   if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
 }
@@ -130,30 +143,9 @@ const EXPECTED_STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 const EXPECTED_AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 const NONE_GIVEN = { limit: undefined, status: undefined, after: undefined };
 
-/** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
-function readOne<T>(
-  given: URLSearchParams,
-  name: string,
-  problems: string[],
-  read: (text: string) => T | undefined,
-  expected: string,
-): T | undefined {
-  const values = given.getAll(name);
-  const text = values[0];
-  if (text === undefined) return undefined;
-  const value = values.length === 1 ? read(text) : undefined;
-  if (values.length > 1) problems.push(`${name} must be given once, not ${values.length} times`);
-  else if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
-  return value;
-}
-
 function readLimit(text: string): number | undefined {
   const limit = /^[0-9]+$/.test(text) ? Number(text) : NaN;
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
-}
-
-function readStatus(text: string): PetStatus | undefined {
-  return isPetStatus(text) ? text : undefined;
 }
 
 /** createPet (section 4.2). Responds when the pet is durable. */

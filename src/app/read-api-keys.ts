@@ -56,10 +56,8 @@ export async function readApiKeys(
   if (keys.length > 0) problems.push(...apiKeyProblems(apiKeys, 'apiKeys'));
   const whereOf = new Map(keys.map(([, where], index) => [`apiKeys[${index}]`, where]));
   const all = [list?.name, file?.name].filter((name) => name !== undefined).join(' and ');
-  const nameOf = (option: string): string => {
-    return whereOf.get(option) ?? (option === 'apiKeys' ? all : option);
-  };
-  return { apiKeys, mistakes: problemTexts(problems, nameOf) };
+  whereOf.set('apiKeys', all);
+  return { apiKeys, mistakes: problemTexts(problems, (option) => whereOf.get(option) ?? option) };
 }
 
 /**
