@@ -118,13 +118,14 @@ function readListParameters(query: string) {
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
   const read = <T>(name: string, parse: (text: string) => T | undefined, expected: string) => {
-    const [text, ...others] = given.getAll(name);
+    const { 0: text, length: times } = given.getAll(name);
     if (text === undefined) return undefined;
-    const value = others.length === 0 ? parse(text) : undefined;
-    const times = `given once, not ${others.length + 1} times`;
-    const wanted = others.length > 0 ? times : `${expected}, not ${quote(text)}`;
-    if (value === undefined) problems.push(`${name} must be ${wanted}`);
-    return value;
+    const value = times === 1 ? parse(text) : undefined;
+    if (value !== undefined) return value;
+    const wanted =
+      times === 1 ? `${expected}, not ${quote(text)}` : `given once, not ${times} times`;
+    problems.push(`${name} must be ${wanted}`);
+    return undefined;
   };
   const limit = read('limit', readLimit, EXPECTED_LIMIT);
   const status = read(

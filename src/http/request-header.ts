@@ -15,43 +15,38 @@ import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 
 /**
- * The fields by their names in small letters. Several lines of one field are joined with a comma
- * and a space: then it is neither a host, nor a credential, nor a type, nor an idempotency key. So
- * a repeated field never counts.
+ * Returns the field with this name, which is given in small letters. Several lines of one field are
+ * joined with a comma and a space: then it is neither a host, nor a credential, nor a type, nor an
+ * idempotency key. So a repeated field never counts.
+ *
+ * node:http's `rawHeaders` has name, value, name, value … Its other lists drop fields that were
+ * sent twice, such as a second Host or Authorization. A search is faster than a table of fields.
  */
-export type RequestHeaders = ReadonlyMap<string, string>;
-
-/**
- * Reads the fields. `rawHeaders` is node:http's: name, value, name, value … Its other lists drop
- * fields that were sent twice, such as a second Host or Authorization.
- */
-export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
-  const headers = new Map<string, string>();
+export function fieldOf({ rawHeaders }: IncomingMessage, name: string): string | undefined {
+  let found: string | undefined;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase();
+    const sent = rawHeaders[i]!;
+    if (sent.length !== name.length || sent.toLowerCase() !== name) continue;
     const value = rawHeaders[i + 1]!;
-    const earlier = headers.get(name);
-    headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+    found = found === undefined ? value : `${found}, ${value}`;
   }
-  return headers;
+  return found;
 }
 
 /**
  * Returns true if a body follows the header. Before the end of the request, node:http has no other
  * sign of a body.
  */
-export function announcesBody(headers: RequestHeaders): boolean {
-  return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
+export function announcesBody(request: IncomingMessage): boolean {
+  if (fieldOf(request, 'transfer-encoding') !== undefined) return true;
+  return Number(fieldOf(request, 'content-length') ?? 0) > 0;
 }
 
 /** Returns the error of a request that breaks a rule of its header, or undefined. */
-export function findBrokenRule(
-  request: IncomingMessage,
-  headers: RequestHeaders,
-): ApiError | undefined {
+export function findBrokenRule(request: IncomingMessage): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
-  const transferEncoding = headers.get('transfer-encoding');
+  const transferEncoding = fieldOf(request, 'transfer-encoding');
   if (transferEncoding !== undefined) {
     if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
@@ -59,7 +54,7 @@ export function findBrokenRule(
       return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  const host = headers.get('host');
+  const host = fieldOf(request, 'host');
   if (host === undefined) return minor === 0 ? undefined : malformed('A Host field is required');
   return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
@@ -141,11 +136,11 @@ export interface KeyUse {
  * needs. `findKey` returns the key in force with this text.
  */
 export function authenticate(
-  headers: RequestHeaders,
+  request: IncomingMessage,
   needsKey: true | 'metrics',
   findKey: (token: string) => ApiKey | undefined,
 ): ApiKey | ApiError {
-  const authorization = headers.get('authorization');
+  const authorization = fieldOf(request, 'authorization');
   if (authorization === undefined) {
     return unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
   }
