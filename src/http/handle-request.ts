@@ -76,22 +76,26 @@ export interface CorsPolicy {
   headersFor(origin: string | undefined): readonly string[];
 }
 
-/** A request with its response, for the metrics and the access log. */
-export interface RequestSummary {
-  readonly request: IncomingMessage;
-  /** '' if requests have none. */
-  readonly requestId: string;
-  /** When the listener got the request, after all earlier responses, by performance.now(). */
-  readonly startedAt: number;
+/** What a request asks for, as far as its header was read before the response was known. */
+interface Asked {
   /**
    * The path as it was sent, or '' if the request breaks a rule of HTTP. It has neither the query
    * nor the host, which may be secret.
    */
   readonly path: string;
-  /** The name of the operation, or ''. */
-  readonly operation: string;
   /** The use of its API key, or undefined without a valid one. */
-  readonly keyUse: KeyUse | undefined;
+  readonly keyUse?: KeyUse | undefined;
+  /** The name of the operation, if there is one. */
+  readonly operation?: string | undefined;
+}
+
+/** A request with its response, for the metrics and the access log. */
+export interface RequestSummary extends Asked {
+  readonly request: IncomingMessage;
+  /** '' if requests have none. */
+  readonly requestId: string;
+  /** When the listener got the request, after all earlier responses, by performance.now(). */
+  readonly startedAt: number;
   readonly status: number;
   /** Bytes of the response body, 0 for HEAD. */
   readonly bodyBytes: number;
@@ -104,14 +108,6 @@ interface RequestContext {
   readonly response: ServerResponse;
   readonly startedAt: number;
   readonly requestId: string;
-}
-
-/** What a request asks for, as far as its header was read before the response was known. */
-interface Asked {
-  /** As in RequestSummary. */
-  readonly path: string;
-  readonly keyUse?: KeyUse | undefined;
-  readonly operation?: string;
 }
 
 /** The request breaks a rule of HTTP: a proxy may have understood it differently. */
@@ -208,7 +204,7 @@ function refuse(context: RequestContext, asked: Asked, error: ApiError): void {
 /** Reports the response and sends it. Decides whether its connection stays open. */
 function respond(context: RequestContext, asked: Asked, apiResponse: ApiResponse): void {
   const { options, request, response, startedAt, requestId } = context;
-  const { path, keyUse, operation = '' } = asked;
+  const { path, keyUse, operation } = asked;
   const { status } = apiResponse;
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, requestId, startedAt, path, operation, keyUse, status, bodyBytes });

@@ -44,7 +44,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   return {
-    countRequest({ operation, keyUse, startedAt, status, bodyBytes }, seconds) {
+    countRequest({ operation = '', keyUse, startedAt, status, bodyBytes }, seconds) {
       if (keyUse !== undefined) {
         keyUse.requests += 1;
         keyUse.lastUsedAt = startedAt;
