@@ -10,7 +10,7 @@
  * set, no key expires early.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/system.ts';
 import type { NewPet, StoredPet } from '../../model/pet.ts';
 import { KeyReusedError } from '../../model/pet-store.ts';
 

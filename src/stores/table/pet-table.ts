@@ -14,7 +14,7 @@
  * added at the end.
  */
 
-import { systemMemory, type Memory } from '../../base/memory.ts';
+import { systemMemory, type Memory } from '../../base/system.ts';
 import { PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
 import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../../model/pet-text.ts';
