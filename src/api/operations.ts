@@ -4,6 +4,7 @@
  * Each needs an API key (section 5). The version is the first segment of each path (section 9).
  */
 
+import crypto from 'node:crypto';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
 import { ApiError, unavailable } from '../http/api-error.ts';
@@ -18,7 +19,6 @@ import {
   type PetStore,
 } from '../model/pet-store.ts';
 import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
-import { readKeyHash } from './idempotency-key.ts';
 
 /** The paths come after the prefix. */
 export const BASE_PATH = '/v1';
@@ -154,7 +154,7 @@ async function createPet(store: PetStore, request: ApiRequest, path: string): Pr
   const key = readKeyHash(request);
   if (key !== undefined && store.createOnce === undefined) {
     // If the key were ignored, a retry would store the pet twice.
-    throw new ApiError('invalid_idempotency_key', NO_KEYS);
+    throw invalidKey(NO_KEYS);
   }
   const newPet = parseBody(await request.readBody());
   const created =
@@ -169,6 +169,60 @@ async function createPet(store: PetStore, request: ApiRequest, path: string): Pr
 
 const NO_KEYS =
   'The store of this service does not support idempotency keys: remove Idempotency-Key';
+
+/*
+ * Idempotency-Key (after the IETF draft of that name): a create that is repeated with its key
+ * stores one pet. Stores see only one hash, of the idempotency key together with the API key of the
+ * request. So two API keys never share an idempotency key, and no key is on the disk as sent.
+ */
+
+/**
+ * Returns the key hash of a request, 32 hex digits, or undefined if it has no key. Throws an
+ * ApiError (400) if the key is invalid.
+ */
+export function readKeyHash({ idempotencyKey: value, apiKey }: ApiRequest): string | undefined {
+  if (value === undefined) return undefined;
+  const key = value.startsWith('"')
+    ? QUOTED_STRING.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
+    : value;
+  if (key === undefined) {
+    throw invalidKey('Idempotency-Key begins with a quote, but is not a string of RFC 9651');
+  }
+  if (!isIdempotencyKey(key)) {
+    throw invalidKey(`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters`);
+  }
+  return hashKey(apiKey, key);
+}
+
+/**
+ * Returns the key hash of a create by the embedding program. Throws RangeError for an invalid key.
+ */
+export function hashEmbeddedKey(key: string): string {
+  if (isIdempotencyKey(key)) return hashKey(EMBEDDED, key);
+  throw new RangeError(`idempotencyKey must be 1 to ${MAX_LENGTH} visible ASCII characters`);
+}
+
+/** Differs from every API key, because no API key has a space in it. Stored hashes depend on it. */
+const EMBEDDED = 'the program around the app';
+
+function isIdempotencyKey(key: unknown): key is string {
+  return typeof key === 'string' && key.length <= MAX_LENGTH && /^[\x21-\x7e]+$/.test(key);
+}
+
+/** Returns the hash of a key in a scope: an API key, or EMBEDDED. */
+function hashKey(scope: string, key: string): string {
+  const scopeAndKey = Buffer.concat([crypto.hash('sha256', scope, 'buffer'), Buffer.from(key)]);
+  return crypto.hash('sha256', scopeAndKey, 'hex').slice(0, 32);
+}
+
+const MAX_LENGTH = 255;
+
+/** A string of RFC 9651 section 3.3.3, the form that the draft requires, without parameters. */
+const QUOTED_STRING: RegExp = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
+
+function invalidKey(message: string): ApiError {
+  return new ApiError('invalid_idempotency_key', message);
+}
 
 /**
  * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readKeyHash } from '../../src/api/idempotency-key.ts';
+import { readKeyHash } from '../../src/api/operations.ts';
 import type { ApiRequest } from '../../src/http/operation.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
