@@ -215,7 +215,6 @@ export class TextPage implements PetPage {
   readonly text: string;
   readonly textBytes: number;
   readonly next: bigint | undefined;
-  #pets: readonly StoredPet[] | undefined;
 
   constructor(text: string, next: bigint | undefined) {
     this.text = text;
@@ -224,11 +223,7 @@ export class TextPage implements PetPage {
   }
 
   get pets(): readonly StoredPet[] {
-    return (this.#pets ??= petsOf(this.text));
+    const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
+    return texts.map((text) => ({ ...parsePet(text), text }));
   }
-}
-
-function petsOf(text: string): readonly StoredPet[] {
-  const texts = text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
-  return texts.map((petText) => ({ ...parsePet(petText), text: petText }));
 }
