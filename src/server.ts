@@ -104,10 +104,7 @@ const env = { ...process.env };
 // Diagnostic reports and child processes have the environment, and must not have an API key.
 delete process.env['PETSTORE_API_KEYS'];
 const nodeProblem = nodeVersionProblem(process.version);
-if (nodeProblem !== undefined) {
-  printError(nodeProblem);
-  process.exit(1);
-}
+if (nodeProblem !== undefined) exitWithError(nodeProblem);
 const print = (text: string): void => write(process.stdout, text);
 const context = { env, print, printError, showProgress };
 process.exitCode = await runProgram(process.argv.slice(2), service, context);
