@@ -24,16 +24,15 @@ import { stopServer } from './http/stop-server.ts';
 import { isDurable } from './model/pet-store.ts';
 import { createJsonLog } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
+import { FailureReport } from './stores/failure-report.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** How long a graceful shutdown waits before it closes connections with a request in progress. */
 const DRAIN_MS = 5_000;
 /** How long a graceful shutdown may take. */
-const STOP_DEADLINE_MS = 10_000;
+const STOP_DEADLINE_S = 10;
 /** How long it may take if only memory has the pets. */
-const LAST_DEADLINE_MS = 70_000;
-/** A deadline that comes so late shows that the process was suspended. */
-const SUSPENDED_MS = 1000;
+const LAST_DEADLINE_S = 70;
 
 /** The descriptor of the socket that a supervisor passes on, TCP or Unix. */
 const INHERITED_FD = 3;
@@ -44,9 +43,6 @@ const INHERITED_FD = 3;
  */
 const INHERITED_BACKLOG = 4096;
 
-/** At most one log line per this time about connections that could not be accepted. */
-const ACCEPT_LOG_MS = 1000;
-
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
 /**
@@ -56,6 +52,7 @@ const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 const terminals = [0, 1, 2].filter((stream) => isatty(stream));
 
 let failedKeyReloads = 0;
+let isStopping = false;
 
 /** What a SIGHUP does. Until there is an app, it is only remembered. */
 let onHangUp = (): void => void (isHungUp = true);
@@ -82,18 +79,14 @@ const service: Command = {
   },
 };
 
-let isProgressShown = false;
-
+/** Shows the progress of a command on a terminal, until the next output. */
 function showProgress(text: string): void {
-  if (!process.stderr.isTTY) return;
-  process.stderr.write(`\r${text}`);
-  isProgressShown = true;
+  if (process.stderr.isTTY) process.stderr.write(`\x1b[K${text}\r`);
 }
 
-/** Writes lines, after the progress of a command is cleared. */
+/** Writes lines, and clears the progress. */
 function write(stream: NodeJS.WriteStream, text: string): void {
-  if (isProgressShown) process.stderr.write('\r\x1b[K');
-  isProgressShown = false;
+  showProgress('');
   stream.write(text.endsWith('\n') ? text : `${text}\n`);
 }
 
@@ -111,10 +104,7 @@ const env = { ...process.env };
 // Diagnostic reports and child processes have the environment, and must not have an API key.
 delete process.env['PETSTORE_API_KEYS'];
 const nodeProblem = nodeVersionProblem(process.version);
-if (nodeProblem !== undefined) {
-  printError(nodeProblem);
-  process.exit(1);
-}
+if (nodeProblem !== undefined) exitWithError(nodeProblem);
 const print = (text: string): void => write(process.stdout, text);
 const context = { env, print, printError, showProgress };
 process.exitCode = await runProgram(process.argv.slice(2), service, context);
@@ -136,15 +126,15 @@ async function run(config: Config): Promise<void> {
   const server = createHttpServer(app.listener);
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));
-  const { onSignal, isStopping } = stopOnSignals(app, server);
+  const onSignal = stopOnSignals(app, server);
   const open = (): Promise<void> =>
     // A graceful shutdown ends the start with an AbortError. A damaged file is reported even then.
     app.open().catch((error: unknown) => {
-      if (!isStopping() || (error as Error).name !== 'AbortError') exitWithError(error);
+      if (!isStopping || (error as Error).name !== 'AbortError') exitWithError(error);
     });
   onHangUp = createHangUpHandler(app, apiKeySource, () => {
     // The kernel and a shell each send one: the other is not a second signal.
-    if (!isStopping()) onSignal('SIGHUP');
+    if (!isStopping) onSignal('SIGHUP');
   });
   if (isHungUp) onHangUp();
   // Socket activation, for example by a systemd socket unit (sd_listen_fds(3)): the supervisor
@@ -158,11 +148,11 @@ async function run(config: Config): Promise<void> {
   // The service listens first: while a large file loads, it responds that it is starting. With an
   // inherited socket, clients wait in its queue until the service has started.
   if (isInherited) await open();
-  if (isStopping()) return;
+  if (isStopping) return;
   const address = await listen(server, host, port, isInherited);
   const url = address === undefined ? undefined : `${address}${options.prefix ?? ''}`;
   await open();
-  if (isStopping()) return;
+  if (isStopping) return;
   const { total: pets } = await app.pets.count();
   log('info', 'Started', {
     version: VERSION,
@@ -207,7 +197,12 @@ async function listen(
     const cause = isInUse ? 'the port is in use' : messageOf(error);
     throw new Error(`Cannot listen on ${socket}: ${cause}`);
   }
-  logAcceptErrors(server);
+  // From here on an error is a failed accept, for example ENOBUFS. The next one may succeed, so it
+  // must not end the process.
+  const began = 'Cannot accept a connection';
+  const accepts = new FailureReport(log, performance, began, 'Accepts connections again');
+  server.on('error', (error) => accepts.record(messageOf(error)));
+  server.on('connection', () => accepts.clear());
   // For a Unix socket, the address is a string, or null if the socket is inherited.
   const bound = server.address() as AddressInfo | string | null;
   if (typeof bound !== 'object' || bound === null) return undefined;
@@ -215,51 +210,30 @@ async function listen(
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}`;
 }
 
-/**
- * A server that listens reports a failed accept as an error, for example ENOBUFS. The next one may
- * succeed, so it must not end the process.
- */
-function logAcceptErrors(server: Server): void {
-  let failures = 0;
-  let loggedAt = -Infinity;
-  server.on('error', (error) => {
-    failures += 1;
-    if (performance.now() - loggedAt < ACCEPT_LOG_MS) return;
-    loggedAt = performance.now();
-    log('error', 'Cannot accept a connection', { cause: messageOf(error), failures });
-  });
-}
-
-/** Stops the service on SIGTERM, on SIGINT and if the store is lost. */
-function stopOnSignals(
-  app: App,
-  server: Server,
-): { onSignal(signal: NodeJS.Signals): void; isStopping(): boolean } {
-  let isStopping = false;
+/** Stops the service on a signal, and if the store is lost. Returns what a signal does. */
+function stopOnSignals(app: App, server: Server): (signal: NodeJS.Signals) => void {
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
       log('warn', 'Ended by a second signal', { signal });
       process.exit(1);
     }
-    isStopping = true;
     log('info', 'Stopping', { signal });
     void stopAndExit(app, server, 0);
   };
   // After exit code 1 the supervisor starts a new process, which may continue with the pets.
   void app.lost.then((error) => {
     printError(error.message);
-    if (isStopping) return;
-    isStopping = true;
-    void stopAndExit(app, server, 1);
+    if (!isStopping) void stopAndExit(app, server, 1);
   });
   // Windows has no SIGTERM from another process, but SIGBREAK: Ctrl+Break.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGBREAK']) process.on(signal, onSignal);
-  return { onSignal, isStopping: () => isStopping };
+  return onSignal;
 }
 
 /** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
 async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
-  exitAtDeadline(STOP_DEADLINE_MS, app, exitCode);
+  isStopping = true;
+  exitAtDeadline(app, exitCode);
   try {
     await stopServer(server, DRAIN_MS, () => app.drain());
     await app.close();
@@ -271,21 +245,21 @@ async function stopAndExit(app: App, server: Server, exitCode: number): Promise<
   process.exit(exitCode);
 }
 
-/** Ends the process at the deadline of a graceful shutdown, of which `passedMs` have passed. */
-function exitAtDeadline(deadlineMs: number, app: App, exitCode: number, passedMs = 0): void {
-  const dueAt = performance.now() + deadlineMs - passedMs;
-  setTimeout(() => {
-    // The process was suspended: nothing could be finished meanwhile.
-    if (performance.now() > dueAt + SUSPENDED_MS) return exitAtDeadline(deadlineMs, app, exitCode);
+/**
+ * Ends the process at the deadline of a graceful shutdown. It counts seconds in which the process
+ * runs: while it is suspended, nothing can be finished.
+ */
+function exitAtDeadline(app: App, exitCode: number): void {
+  let seconds = 0;
+  setInterval(() => {
+    seconds += 1;
+    if (seconds < STOP_DEADLINE_S) return;
     const pets = app.durability();
-    const mayWait = pets === 'memory' && deadlineMs < LAST_DEADLINE_MS;
-    if (mayWait) return exitAtDeadline(LAST_DEADLINE_MS, app, exitCode, deadlineMs);
-    log('error', 'Graceful shutdown timed out', {
-      deadlineMs,
-      ...(pets === undefined ? {} : { pets }),
-    });
+    if (pets === 'memory' && seconds < LAST_DEADLINE_S) return;
+    const details = pets === undefined ? {} : { pets };
+    log('error', 'Graceful shutdown timed out', { deadlineMs: seconds * 1000, ...details });
     process.exit(pets !== undefined && isDurable(pets) ? exitCode : 1);
-  }, deadlineMs - passedMs);
+  }, 1000);
 }
 
 /** Returns what a SIGHUP does: it means "read the API keys file again", or a closed terminal. */

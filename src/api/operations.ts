@@ -4,12 +4,13 @@
  * Each needs an API key (section 5). The version is the first segment of each path (section 9).
  */
 
+import crypto from 'node:crypto';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
 import type { ApiRequest, Operation } from '../http/operation.ts';
-import { isPetStatus, PET_STATUSES, type NewPet, type PetStatus } from '../model/pet.ts';
+import { PET_STATUSES, type NewPet } from '../model/pet.ts';
 import {
   KeyReusedError,
   OutcomeUnknownError,
@@ -18,7 +19,6 @@ import {
   type PetStore,
 } from '../model/pet-store.ts';
 import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
-import { readKeyHash } from './idempotency-key.ts';
 
 /** The paths come after the prefix. */
 export const BASE_PATH = '/v1';
@@ -72,13 +72,9 @@ export const GET_PET_REMOVED_ON = '2030-12-05T00:00:00Z';
 
 /** Returns the header fields of what getPet returns until it is removed (RFC 9745, RFC 8594). */
 export function deprecationHeaders(prefix: string): readonly string[] {
-  return [
-    'Deprecation',
-    `@${Date.parse(GET_PET_DEPRECATED_SINCE) / 1000}`,
-    'Sunset',
-    new Date(GET_PET_REMOVED_ON).toUTCString(),
-    ...successorLink(`${prefix}${PETS_PATH}`),
-  ];
+  const since = `@${Date.parse(GET_PET_DEPRECATED_SINCE) / 1000}`;
+  const until = new Date(GET_PET_REMOVED_ON).toUTCString();
+  return ['Deprecation', since, 'Sunset', until, ...successorLink(`${prefix}${PETS_PATH}`)];
 }
 
 function successorLink(path: string): readonly string[] {
@@ -121,10 +117,24 @@ function readListParameters(query: string) {
   // The mark in front is dropped: a second one belongs to the first name.
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
-  const limit = readOne(given, 'limit', problems, readLimit, EXPECTED_LIMIT);
-  const status = readOne(given, 'status', problems, readStatus, EXPECTED_STATUS);
+  const read = <T>(name: string, parse: (text: string) => T | undefined, expected: string) => {
+    const { 0: text, length: times } = given.getAll(name);
+    if (text === undefined) return undefined;
+    const value = times === 1 ? parse(text) : undefined;
+    if (value !== undefined) return value;
+    const wanted =
+      times === 1 ? `${expected}, not ${quote(text)}` : `given once, not ${times} times`;
+    problems.push(`${name} must be ${wanted}`);
+    return undefined;
+  };
+  const limit = read('limit', readLimit, EXPECTED_LIMIT);
+  const status = read(
+    'status',
+    (text) => PET_STATUSES.find((one) => one === text),
+    EXPECTED_STATUS,
+  );
   // The only parameter that is not in the spec: pets with a greater id.
-  const after = readOne(given, 'after', problems, parseInt64, EXPECTED_AFTER);
+  const after = read('after', parseInt64, EXPECTED_AFTER);
   if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
 }
@@ -134,30 +144,9 @@ const EXPECTED_STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 const EXPECTED_AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 const NONE_GIVEN = { limit: undefined, status: undefined, after: undefined };
 
-/** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
-function readOne<T>(
-  given: URLSearchParams,
-  name: string,
-  problems: string[],
-  read: (text: string) => T | undefined,
-  expected: string,
-): T | undefined {
-  const values = given.getAll(name);
-  const text = values[0];
-  if (text === undefined) return undefined;
-  const value = values.length === 1 ? read(text) : undefined;
-  if (values.length > 1) problems.push(`${name} must be given once, not ${values.length} times`);
-  else if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
-  return value;
-}
-
 function readLimit(text: string): number | undefined {
   const limit = /^[0-9]+$/.test(text) ? Number(text) : NaN;
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
-}
-
-function readStatus(text: string): PetStatus | undefined {
-  return isPetStatus(text) ? text : undefined;
 }
 
 /** createPet (section 4.2). Responds when the pet is durable. */
@@ -165,7 +154,7 @@ async function createPet(store: PetStore, request: ApiRequest, path: string): Pr
   const key = readKeyHash(request);
   if (key !== undefined && store.createOnce === undefined) {
     // If the key were ignored, a retry would store the pet twice.
-    throw new ApiError('invalid_idempotency_key', NO_KEYS);
+    throw invalidKey(NO_KEYS);
   }
   const newPet = parseBody(await request.readBody());
   const created =
@@ -180,6 +169,60 @@ async function createPet(store: PetStore, request: ApiRequest, path: string): Pr
 
 const NO_KEYS =
   'The store of this service does not support idempotency keys: remove Idempotency-Key';
+
+/*
+ * Idempotency-Key (after the IETF draft of that name): a create that is repeated with its key
+ * stores one pet. Stores see only one hash, of the idempotency key together with the API key of the
+ * request. So two API keys never share an idempotency key, and no key is on the disk as sent.
+ */
+
+/**
+ * Returns the key hash of a request, 32 hex digits, or undefined if it has no key. Throws an
+ * ApiError (400) if the key is invalid.
+ */
+export function readKeyHash({ idempotencyKey: value, apiKey }: ApiRequest): string | undefined {
+  if (value === undefined) return undefined;
+  const key = value.startsWith('"')
+    ? QUOTED_STRING.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
+    : value;
+  if (key === undefined) {
+    throw invalidKey('Idempotency-Key begins with a quote, but is not a string of RFC 9651');
+  }
+  if (!isIdempotencyKey(key)) {
+    throw invalidKey(`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters`);
+  }
+  return hashKey(apiKey, key);
+}
+
+/**
+ * Returns the key hash of a create by the embedding program. Throws RangeError for an invalid key.
+ */
+export function hashEmbeddedKey(key: string): string {
+  if (isIdempotencyKey(key)) return hashKey(EMBEDDED, key);
+  throw new RangeError(`idempotencyKey must be 1 to ${MAX_LENGTH} visible ASCII characters`);
+}
+
+/** Differs from every API key, because no API key has a space in it. Stored hashes depend on it. */
+const EMBEDDED = 'the program around the app';
+
+function isIdempotencyKey(key: unknown): key is string {
+  return typeof key === 'string' && key.length <= MAX_LENGTH && /^[\x21-\x7e]+$/.test(key);
+}
+
+/** Returns the hash of a key in a scope: an API key, or EMBEDDED. */
+function hashKey(scope: string, key: string): string {
+  const scopeAndKey = Buffer.concat([crypto.hash('sha256', scope, 'buffer'), Buffer.from(key)]);
+  return crypto.hash('sha256', scopeAndKey, 'hex').slice(0, 32);
+}
+
+const MAX_LENGTH = 255;
+
+/** A string of RFC 9651 section 3.3.3, the form that the draft requires, without parameters. */
+const QUOTED_STRING: RegExp = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
+
+function invalidKey(message: string): ApiError {
+  return new ApiError('invalid_idempotency_key', message);
+}
 
 /**
  * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.

@@ -1,13 +1,12 @@
 /**
- * API keys: as they are configured, what is wrong with them, and the keyring (http/bearer.ts) that
- * finds the key of a request. No problem quotes a key, or a name, because a name may be a misplaced
- * key.
+ * API keys: as they are configured, what is wrong with them, and the keyring, which finds the key
+ * of a request. No problem quotes a key, or a name, because a name may be a misplaced key.
  */
 
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isObject } from '../base/exact-json.ts';
 import type { Problem } from '../base/problem.ts';
-import type { ApiKey, Keyring, KeyUse } from '../http/bearer.ts';
+import type { ApiKey, KeyUse } from '../http/request-header.ts';
 
 export interface NamedApiKey {
   /** The text of the key, or `sha256:` and the 64 hex digits of its digest. */
@@ -97,61 +96,47 @@ export function keyNameProblem(name: unknown): string | undefined {
   return 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
 }
 
-interface Keyrings {
-  /** The keys that are valid for everything. */
-  readonly forAll: Keyring;
-  /**
-   * These keys, and the keys that are valid for the metrics only. Those are not in `forAll`, so
-   * under `/v1` they are refused like unknown keys: with the same message, after the same time.
-   */
-  readonly forMetrics: Keyring;
+/** The API keys in force. */
+interface Keyring {
+  /** Returns the key with this text, or undefined if there is none. */
+  find(token: string): ApiKey | undefined;
   /** One for each name. Keys without a name have the name ''. */
   readonly uses: readonly KeyUse[];
 }
 
-/** Puts keys in force. A name that was already in force keeps its counts. */
-export function createKeyrings(
+/**
+ * Puts keys in force. A name that was already in force keeps its counts.
+ *
+ * A key is compared in constant time with every key of its length: the time depends on the lengths
+ * of the keys, and not on their content. If only the SHA-256 digest of a key is known, the service
+ * hashes what a client sends, until it has seen the key once. Hashing each request would cost 20 %
+ * of the throughput.
+ */
+export function createKeyring(
   apiKeys: readonly ApiKeyOption[],
   before: readonly KeyUse[] = [],
-): Keyrings {
-  const known = new Map(before.map((use) => [use.name, use]));
-  const keys = apiKeys.map(namedKey).map(({ key, name = '', only }) => {
-    const use = known.get(name) ?? { name, requests: 0, lastUsedAt: 0 };
-    known.set(name, use);
-    return { text: key, use, only };
-  });
-  return {
-    forAll: createKeyring(keys.filter(({ only }) => only === undefined)),
-    forMetrics: createKeyring(keys),
-    uses: [...new Set(keys.map(({ use }) => use))],
-  };
-}
-
-/**
- * Returns a keyring. A key is compared in constant time with every key of its length: the time
- * depends on the lengths of the keys, and not on their content. If only the SHA-256 digest of a key
- * is known, the service hashes what a client sends, until it has seen the key once. Hashing each
- * request would cost 20 % of the throughput.
- */
-function createKeyring(keys: readonly ApiKey[]): Keyring {
+): Keyring {
+  const earlier = new Map(before.map((use) => [use.name, use]));
+  const uses = new Map<string, KeyUse>();
   const known: Secret[] = [];
   const digests: Secret[] = [];
-  for (const { text, use } of keys) {
-    const digest = digestIn(text);
-    if (digest === undefined) known.push(secretOf(Buffer.from(text), use));
-    else digests.push(secretOf(Buffer.from(digest, 'hex'), use));
+  for (const { key, name = '', only } of apiKeys.map(namedKey)) {
+    const use = uses.get(name) ?? earlier.get(name) ?? { name, requests: 0, lastUsedAt: 0 };
+    uses.set(name, use);
+    const digest = digestIn(key);
+    if (digest === undefined) known.push(secretOf(Buffer.from(key), { use, only }));
+    else digests.push(secretOf(Buffer.from(digest, 'hex'), { use, only }));
   }
-  return (token) => {
+  const find = (token: string): ApiKey | undefined => {
     const found = findEqual(known, token);
     if (found !== undefined || digests.length === 0) return found;
     const presented = Buffer.from(token, 'latin1');
     const digest = crypto.hash('sha256', presented, 'buffer').toString('latin1');
-    const use = findEqual(digests, digest)?.use;
-    if (use === undefined) return undefined;
-    const secret = secretOf(presented, use);
-    known.push(secret);
-    return secret;
+    const match = findEqual(digests, digest);
+    if (match !== undefined) known.push(secretOf(presented, match));
+    return match && known.at(-1);
   };
+  return { find, uses: [...uses.values()] };
 }
 
 /** Returns the hex digits of a key that is given as its digest, or undefined for any other key. */
@@ -166,8 +151,9 @@ interface Secret extends ApiKey {
   readonly presented: Buffer;
 }
 
-function secretOf(bytes: Buffer, use: KeyUse): Secret {
-  return { text: bytes.toString('latin1'), use, bytes, presented: Buffer.alloc(bytes.length) };
+function secretOf(bytes: Buffer, { use, only }: Omit<ApiKey, 'text'>): Secret {
+  const [text, presented] = [bytes.toString('latin1'), Buffer.alloc(bytes.length)];
+  return { text, use, only, bytes, presented };
 }
 
 /**

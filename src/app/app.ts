@@ -16,17 +16,15 @@
  * after `close`, it rejects. An app never returns to an earlier state.
  */
 
-import { apiKeyProblems, namedKey, createKeyrings, type ApiKeyOption } from './api-keys.ts';
+import { apiKeyProblems, namedKey, createKeyring, type ApiKeyOption } from './api-keys.ts';
 import { optionProblems, pathOf, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from '../http/handle-request.ts';
 import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from '../web/openapi/openapi.ts';
 import { createPathHint } from '../web/openapi/path-hint.ts';
-import { hashEmbeddedKey } from '../api/idempotency-key.ts';
-import { BASE_PATH, fromStoreError, petOperations } from '../api/operations.ts';
+import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../api/operations.ts';
 import { safeLog, silent, type Log } from '../base/log.ts';
 import { assertNoProblems } from '../base/problem.ts';
-import { VERSION } from '../base/version.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
 import { StoreUnavailableError, type Durability, type PetStore } from '../model/pet-store.ts';
@@ -84,7 +82,7 @@ export function createApp(options: AppOptions): App {
     if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
     log('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
   };
-  let keys = createKeyrings(options.apiKeys);
+  let keys = createKeyring(options.apiKeys);
   warnOfKeys(options.apiKeys);
   let store: PetStore | undefined;
   let isStopping = false;
@@ -107,10 +105,8 @@ export function createApp(options: AppOptions): App {
     store === undefined || isStopping ? whyUnavailable() : store.problem();
 
   const metrics = createMetrics({
-    version: VERSION,
-    pets: () => storeForRead().count(),
-    store: () => store?.stats?.(),
-    canStore: () => problem() === undefined,
+    store: storeForRead,
+    problem,
     keyUses: () => keys.uses,
     now,
     runtime,
@@ -126,13 +122,8 @@ export function createApp(options: AppOptions): App {
     operations,
     prefix,
     protectedPath: BASE_PATH,
-    keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
-    hintFor: createPathHint({
-      patterns: operations.map(({ path }) => `${prefix}${path}`),
-      prefix,
-      protectedPath: `${prefix}${BASE_PATH}`,
-      listPath: `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`,
-    }),
+    findKey: (token) => keys.find(token),
+    hintFor: createPathHint(operations, prefix, `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`),
     bodyLimitBytes,
     isStopping: () => isStopping,
     log,
@@ -159,7 +150,7 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
-      keys = createKeyrings(apiKeys, keys.uses);
+      keys = createKeyring(apiKeys, keys.uses);
       warnOfKeys(apiKeys);
     },
     drain() {

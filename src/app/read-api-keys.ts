@@ -56,10 +56,8 @@ export async function readApiKeys(
   if (keys.length > 0) problems.push(...apiKeyProblems(apiKeys, 'apiKeys'));
   const whereOf = new Map(keys.map(([, where], index) => [`apiKeys[${index}]`, where]));
   const all = [list?.name, file?.name].filter((name) => name !== undefined).join(' and ');
-  const nameOf = (option: string): string => {
-    return whereOf.get(option) ?? (option === 'apiKeys' ? all : option);
-  };
-  return { apiKeys, mistakes: problemTexts(problems, nameOf) };
+  whereOf.set('apiKeys', all);
+  return { apiKeys, mistakes: problemTexts(problems, (option) => whereOf.get(option) ?? option) };
 }
 
 /**
@@ -127,9 +125,7 @@ function parseKeysFile(name: string, text: string, problems: Problem[]): readonl
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1} of ${name}`;
     const [, keyName, key, right] = LINE.exec(line) ?? [];
-    if (LINE_WITHOUT_KEY.test(untrimmed.replace(/\r$/, ''))) {
-      problems.push({ option: where, sentence: 'has no key' });
-    } else if (key === undefined) {
+    if (key === undefined || LINE_WITHOUT_KEY.test(untrimmed.replace(/\r$/, ''))) {
       const sentence = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
       problems.push({ option: where, sentence });
     } else {

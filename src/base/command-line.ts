@@ -1,10 +1,9 @@
 /**
- * Commands, and the flags of their command lines, which node:util's parseArgs reads, for the
- * service, too. All mistakes are found, not only the first. None of them quotes an argument that
- * may be an API key that was meant for a flag.
+ * Commands, and the flags of their command lines, for the service, too. All mistakes are found, not
+ * only the first, so node:util's parseArgs is not enough. None of them quotes an argument that may
+ * be an API key that was meant for a flag.
  */
 
-import { parseArgs } from 'node:util';
 import { edits, nearest } from './nearest.ts';
 
 /**
@@ -60,52 +59,45 @@ type Work = () => Promise<number | void>;
 
 export function readCommandLine(args: readonly string[], syntax: Syntax): CommandLine {
   const kinds = new Map<string, FlagKind>(Object.entries({ ...syntax.flags, help: 'plain' }));
-  const options = Object.fromEntries(
-    Array.from(kinds, ([name, kind]) => {
-      const type = kind === 'plain' ? ('boolean' as const) : ('string' as const);
-      return [name, name === 'help' ? { type, short: 'h' } : { type }];
-    }),
-  );
-  const withValues = args.map((arg, index) => {
-    const isSwitch = arg.startsWith('--') && kinds.get(arg.slice(2)) === 'switch';
-    return isSwitch && !LIKE_ON_OR_OFF.test(args[index + 1] ?? '') ? `${arg}=on` : arg;
-  });
-  // Not strict, since strict parsing stops at the first mistake.
-  const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
   const flags = new Map<string, string>();
   const operands: string[] = [];
   const mistakes: string[] = [];
+  let areFlagsOver = false;
   let lastUnknown = -2;
-  for (const token of tokens) {
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] === '-h' ? '--help' : args[at]!;
     // The argument after an unknown flag may be its value.
-    const isValue = token.index === lastUnknown + 1;
-    if (token.kind === 'positional' && !isValue) {
-      const hint = hintFor(token.value, syntax.words ?? [], '');
-      if (operands.length < (syntax.operands ?? 0)) operands.push(token.value);
-      else if (token.index > 0 || syntax.words === undefined)
-        mistakes.push(`Unexpected argument ${token.index + 1}: see --help`);
+    const isValue = at === lastUnknown + 1;
+    if (areFlagsOver || !/^-./.test(arg)) {
+      if (isValue) continue;
+      const hint = hintFor(arg, syntax.words ?? [], '');
+      if (operands.length < (syntax.operands ?? 0)) operands.push(arg);
+      else if (at > 0 || syntax.words === undefined)
+        mistakes.push(`Unexpected argument ${at + 1}: see --help`);
       else mistakes.push(`Argument 1 is neither an option nor a command: ${hint}`);
+      continue;
     }
-    if (token.kind !== 'option' || token.index === lastUnknown) continue;
-    const { name, rawName, value } = token;
+    areFlagsOver = arg === '--';
+    if (areFlagsOver) continue;
+    const [, name = '', given] = /^--([^=]+)(?:=([^]*))?$/.exec(arg) ?? [];
     const kind = kinds.get(name);
-    const earlier = flags.get(name);
+    const next = args[at + 1];
+    const takesNext = kind === 'switch' ? LIKE_ON_OR_OFF.test(next ?? '') : kind !== 'plain';
     if (kind === undefined) {
-      // -kSECRET is a list of letters to parseArgs, each with the same position.
-      const isShown = rawName.startsWith('--') && !isValue;
-      const what = isShown ? rawName : `in argument ${token.index + 1}`;
+      const isShown = name !== '' && !isValue;
       const hint = hintFor(name, isShown ? [...kinds.keys()] : [], '--');
-      lastUnknown = token.index;
-      mistakes.push(`Unknown option ${what}: ${hint}`);
-    } else if (kind === 'plain' && value !== undefined) {
-      mistakes.push(`${rawName} takes no value`);
-    } else if (kind !== 'plain' && (value === undefined || value === '')) {
-      mistakes.push(`${rawName} needs a value`);
-    } else if (earlier !== undefined && kind !== 'texts') {
-      mistakes.push(`${rawName} is given twice`);
-    } else {
-      flags.set(name, earlier === undefined ? (value ?? '') : `${earlier}\n${value}`);
+      mistakes.push(`Unknown option ${isShown ? `--${name}` : `in argument ${at + 1}`}: ${hint}`);
+      lastUnknown = at;
+      continue;
     }
+    if (takesNext && given === undefined) at += 1;
+    const value = given ?? (takesNext ? next : kind === 'switch' ? 'on' : '');
+    const earlier = flags.get(name);
+    if (kind === 'plain' && given !== undefined) mistakes.push(`--${name} takes no value`);
+    else if (kind !== 'plain' && !value) mistakes.push(`--${name} needs a value`);
+    else if (earlier === undefined) flags.set(name, value!);
+    else if (kind === 'texts') flags.set(name, `${earlier}\n${value}`);
+    else mistakes.push(`--${name} is given twice`);
   }
   return { flags, operands, mistakes };
 }

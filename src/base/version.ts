@@ -8,10 +8,7 @@ export const VERSION = '2.0.0';
  */
 export function nodeVersionProblem(version: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = version.replace('v', '').split('.').map(parseFloat);
-  const isAtLeast = (leastMinor: number, leastPatch: number): boolean =>
-    minor > leastMinor || (minor === leastMinor && patch >= leastPatch);
-  if (major > 22 || (major === 22 && isAtLeast(15, 1)) || (major === 20 && isAtLeast(19, 2))) {
-    return undefined;
-  }
+  const number = (major * 1000 + minor) * 1000 + patch;
+  if (number >= 22_015_001 || (number >= 20_019_002 && major === 20)) return undefined;
   return `Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${version}`;
 }

@@ -20,12 +20,10 @@ export const NO_HEADERS: readonly string[] = [];
  * Header fields of every response. Nothing may be cached, neither pets nor health, and browsers
  * must not guess a different content type.
  */
-export const COMMON_HEADERS: readonly string[] = [
-  'Cache-Control',
-  'no-store',
-  'X-Content-Type-Options',
-  'nosniff',
-];
+export const COMMON_HEADERS: readonly string[] = Object.entries({
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+}).flat();
 
 /** `bodyBytes` is the length of the body in UTF-8, if the caller knows it. */
 export function textResponse(

@@ -20,18 +20,19 @@ import {
   sendResponse,
   type ApiResponse,
 } from './api-response.ts';
-import { authenticate, type Keyring, type KeyUse } from './bearer.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { ApiRequest, Operation } from './operation.ts';
 import { ClientGoneError, readBody } from './request-body.ts';
 import {
   announcesBody,
+  authenticate,
+  fieldOf,
   findBrokenRule,
-  readHeaders,
+  percentDecode,
   readTarget,
-  type RequestHeaders,
+  type ApiKey,
+  type KeyUse,
 } from './request-header.ts';
-import { createRouter, normalizePath, percentDecode, type Route } from './router.ts';
 
 /** For the `request` event of a node:http server. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -43,12 +44,13 @@ interface ListenerOptions {
   /** Below this path even the 404 of an unknown path requires an API key: '/v1'. */
   readonly protectedPath: string;
   /**
-   * Returns what the 404 of an unknown path adds to its message, for example the probable path.
+   * Returns what the 404 of an unknown path adds to its message, for example the probable path. The
+   * path is normalized.
    * `mount` is the path that the embedding program has removed from the target, or ''.
    */
   hintFor(path: string, mount: string): string;
-  /** Returns the API keys in force for `needsKey`. Called for each request that needs a key. */
-  keyring(needsKey: true | 'metrics'): Keyring;
+  /** Returns the API key with this text, or undefined if no such key is in force. */
+  findKey(token: string): ApiKey | undefined;
   readonly bodyLimitBytes: number;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isStopping(): boolean;
@@ -73,22 +75,26 @@ export interface CorsPolicy {
   headersFor(origin: string | undefined): readonly string[];
 }
 
-/** A request with its response, for the metrics and the access log. */
-export interface RequestSummary {
-  readonly request: IncomingMessage;
-  /** '' if requests have none. */
-  readonly requestId: string;
-  /** When the listener got the request, after all earlier responses, by performance.now(). */
-  readonly startedAt: number;
+/** What a request asks for, as far as its header was read before the response was known. */
+interface Asked {
   /**
    * The path as it was sent, or '' if the request breaks a rule of HTTP. It has neither the query
    * nor the host, which may be secret.
    */
   readonly path: string;
-  /** The name of the operation, or ''. */
-  readonly operation: string;
   /** The use of its API key, or undefined without a valid one. */
-  readonly keyUse: KeyUse | undefined;
+  readonly keyUse?: KeyUse | undefined;
+  /** The name of the operation, if there is one. */
+  readonly operation?: string | undefined;
+}
+
+/** A request with its response, for the metrics and the access log. */
+export interface RequestSummary extends Asked {
+  readonly request: IncomingMessage;
+  /** '' if requests have none. */
+  readonly requestId: string;
+  /** When the listener got the request, after all earlier responses, by performance.now(). */
+  readonly startedAt: number;
   readonly status: number;
   /** Bytes of the response body, 0 for HEAD. */
   readonly bodyBytes: number;
@@ -99,17 +105,8 @@ interface RequestContext {
   readonly options: ListenerOptions;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly headers: RequestHeaders;
   readonly startedAt: number;
   readonly requestId: string;
-}
-
-/** What a request asks for, as far as its header was read before the response was known. */
-interface Asked {
-  /** As in RequestSummary. */
-  readonly path: string;
-  readonly keyUse?: KeyUse | undefined;
-  readonly operation?: Operation;
 }
 
 /** The request breaks a rule of HTTP: a proxy may have understood it differently. */
@@ -122,48 +119,92 @@ export function createListener(options: ListenerOptions): Listener {
 
   return (request, response) => {
     const { method = '' } = request;
-    const headers = readHeaders(request.rawHeaders);
     // After a response, node:http discards the body by running its stream to the end, unless
     // something has read from the stream. `read(0)` counts as reading. Measured on Node 20, it
     // saves 10 % of a short request. Node 24 and later need no call (optimizeEmptyRequests).
-    if (!announcesBody(headers) && !request.complete) request.read(0);
+    if (!announcesBody(request) && !request.complete) request.read(0);
     const startedAt = performance.now();
     const requestId = options.identify?.(request) ?? '';
-    const context = { options, request, response, headers, startedAt, requestId };
+    const context = { options, request, response, startedAt, requestId };
 
-    const target = findBrokenRule(request, headers) ?? readTarget(method, targetOf(request));
+    const target = findBrokenRule(request) ?? readTarget(method, targetOf(request));
     if (target instanceof ApiError) return refuse(context, UNSOUND, target);
-    const { path, query } = target;
+    const { path, normalized, query } = target;
     const preflight = path === '*' ? OPTIONS_OF_SERVICE : cors?.preflight(request);
     if (preflight !== undefined) return respond(context, { path }, preflight);
 
-    const match = findRoute(path);
-    const needsKey = match === undefined ? isBelow(path, protectedPath) : match.route.needsKey;
-    const apiKey = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
+    const match = findRoute(normalized);
+    const needsKey = match?.route.needsKey ?? `${normalized}/`.startsWith(`${protectedPath}/`);
+    const apiKey = needsKey ? authenticate(request, needsKey, options.findKey) : undefined;
     if (apiKey instanceof ApiError) return refuse(context, { path }, apiKey);
     const keyUse = apiKey?.use;
     if (match === undefined) {
-      const hint = options.hintFor(path, mountOf(request));
+      const hint = options.hintFor(normalized, mountOf(request));
       return refuse(context, { path, keyUse }, unknownPath(path, hint));
     }
 
     const { route, parameter: pathParameter } = match;
-    const refusal = findRefusal(headers, query);
+    const refusal = findRefusal(request, query);
     if (refusal !== undefined) return refuse(context, { path, keyUse }, refusal);
     if (method === 'OPTIONS') {
-      return respond(context, { path, keyUse }, route.optionsResponse);
+      return respond(context, { path, keyUse }, emptyResponse(['Allow', allowOf(route)]));
     }
     const operation = route.operations.get(method);
     if (operation === undefined) {
       return refuse(context, { path, keyUse }, methodNotAllowed(path, method, route));
     }
-    call(context, { path, keyUse, operation }, operation, {
+    call(context, { path, keyUse, operation: operation.name }, operation, {
       pathParameter,
       query,
       apiKey: apiKey?.text ?? '',
-      idempotencyKeys: headers.idempotencyKeys,
-      readBody: () => readBody(context, options.bodyLimitBytes),
+      idempotencyKey: fieldOf(request, 'idempotency-key'),
+      readBody: () => readBody(request, response, options.bodyLimitBytes),
     });
+  };
+}
+
+/** All operations of one path. */
+interface Route {
+  /** By method. HEAD is included if GET is. */
+  readonly operations: Map<string, Operation>;
+  readonly needsKey: Operation['needsKey'];
+}
+
+interface Match {
+  readonly route: Route;
+  /** The value of the parameter, or '' if the path has none. */
+  readonly parameter: string;
+}
+
+/**
+ * Returns the router of the operations, whose paths begin with the prefix.
+ *
+ * The path of an operation may end with a parameter, `/v1/users/{userId}`. Paths match exactly:
+ * case counts, and so does every slash. A parameter is one segment, not empty, and percent-decoded
+ * once, so an encoded slash stays in it (RFC 3986 section 2.4).
+ */
+function createRouter(
+  operations: readonly Operation[],
+  prefix: string,
+): (normalizedPath: string) => Match | undefined {
+  /** The second one has paths up to their parameter. */
+  const [literals, patterns] = [new Map<string, Route>(), new Map<string, Route>()];
+  for (const operation of operations) {
+    const { method, path, needsKey } = operation;
+    const start = `${prefix}${path.replace(/\{.*\}$/, '')}`;
+    const routes = path.endsWith('}') ? patterns : literals;
+    const route = routes.get(start) ?? { operations: new Map<string, Operation>(), needsKey };
+    routes.set(start, route);
+    route.operations.set(method, operation);
+    if (method === 'GET') route.operations.set('HEAD', operation);
+  }
+  return (path) => {
+    const literal = literals.get(path);
+    if (literal !== undefined) return { route: literal, parameter: '' };
+    const start = path.slice(0, path.lastIndexOf('/') + 1);
+    const route = patterns.get(start);
+    const parameter = route && percentDecode(path.slice(start.length));
+    return route && parameter ? { route, parameter } : undefined;
   };
 }
 
@@ -207,9 +248,8 @@ function refuse(context: RequestContext, asked: Asked, error: ApiError): void {
 /** Reports the response and sends it. Decides whether its connection stays open. */
 function respond(context: RequestContext, asked: Asked, apiResponse: ApiResponse): void {
   const { options, request, response, startedAt, requestId } = context;
-  const { path, keyUse } = asked;
+  const { path, keyUse, operation } = asked;
   const { status } = apiResponse;
-  const operation = asked.operation?.name ?? '';
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, requestId, startedAt, path, operation, keyUse, status, bodyBytes });
   if (response.destroyed) return;
@@ -246,16 +286,17 @@ function extraHeaders(
  * request with Expect is not bounded: after a final response its client may omit the body, and
  * node:http would discard the next request as the body.
  */
-function isEarlyResponse({ options, request, headers }: RequestContext, status: number): boolean {
-  if (!announcesBody(headers) || request.complete) return false;
-  const { contentLength, expect } = headers;
-  const isBounded = contentLength !== undefined && expect === undefined;
-  return status >= 400 || !isBounded || Number(contentLength) > options.bodyLimitBytes;
+function isEarlyResponse({ options, request }: RequestContext, status: number): boolean {
+  if (request.complete || !announcesBody(request)) return false;
+  const length = fieldOf(request, 'content-length');
+  const isBounded = length !== undefined && fieldOf(request, 'expect') === undefined;
+  return status >= 400 || !isBounded || Number(length) > options.bodyLimitBytes;
 }
 
-function endsConnection({ options, request, headers }: RequestContext, asked: Asked): boolean {
+function endsConnection({ options, request }: RequestContext, asked: Asked): boolean {
   // After a request to upgrade, node:http discards all bytes that came with it.
-  if (asked === UNSOUND || headers.asksToUpgrade || options.isStopping()) return true;
+  if (asked === UNSOUND || options.isStopping()) return true;
+  if (fieldOf(request, 'upgrade') !== undefined) return true;
   // The parser obeys a Connection field in the trailer, and reads no request after it.
   return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
 }
@@ -277,19 +318,16 @@ function mountOf(request: MountedRequest): string {
   return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
 }
 
-function isBelow(path: string, protectedPath: string): boolean {
-  return `${normalizePath(path)}/`.startsWith(`${protectedPath}/`);
-}
-
 function unknownPath(path: string, hint: string): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
   return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint}`);
 }
 
 /** Returns the error of a query or an Expect that no operation takes, or undefined. */
-function findRefusal({ expect }: RequestHeaders, query: string): ApiError | undefined {
+function findRefusal(request: IncomingMessage, query: string): ApiError | undefined {
   // An operation without parameters does not read the query, so it is checked here.
   if (percentDecode(query) === undefined) return brokenEncoding('query', query);
+  const expect = fieldOf(request, 'expect');
   // Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1).
   if (expect === undefined || CONTINUE.test(expect)) return undefined;
   const message = `Expect must be 100-continue, not ${quote(expect)}`;
@@ -303,7 +341,13 @@ function brokenEncoding(part: 'path' | 'query', text: string): ApiError {
   return malformed(`The ${part} ${quote(text)} has broken percent-encoding`);
 }
 
-function methodNotAllowed(path: string, method: string, { allow }: Route): ApiError {
+function methodNotAllowed(path: string, method: string, route: Route): ApiError {
+  const allow = allowOf(route);
   const message = `${cut(path)} does not support ${method}, only ${allow}`;
   return new ApiError('method_not_allowed', message, ['Allow', allow]);
+}
+
+/** Returns the value of the Allow header field. */
+function allowOf({ operations }: Route): string {
+  return [...operations.keys(), 'OPTIONS'].join(', ');
 }

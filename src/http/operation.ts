@@ -5,7 +5,7 @@ import type { ApiResponse } from './api-response.ts';
 export interface Operation {
   readonly name: string;
   readonly method: 'GET' | 'POST';
-  /** A router's pattern: literal segments, and perhaps a parameter in braces at the end. */
+  /** Literal segments, and perhaps a parameter in braces at the end. */
   readonly path: string;
   /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
   readonly needsKey: boolean | 'metrics';
@@ -24,8 +24,8 @@ export interface ApiRequest {
   readonly query: string;
   /** The API key of the request, or '' if none is needed. */
   readonly apiKey: string;
-  /** The values of the header field Idempotency-Key, one for each of its lines. */
-  readonly idempotencyKeys: readonly string[];
+  /** The header field Idempotency-Key. */
+  readonly idempotencyKey: string | undefined;
   /**
    * Resolves with the body: valid UTF-8, not empty, within the limit. Rejects as readBody does
    * (request-body.ts).

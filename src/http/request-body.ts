@@ -12,7 +12,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { ApiError } from './api-error.ts';
-import { announcesBody, type RequestHeaders } from './request-header.ts';
+import { announcesBody, fieldOf } from './request-header.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
 
@@ -24,29 +24,22 @@ export class ClientGoneError extends Error {
   override readonly name: string = 'ClientGoneError';
 }
 
-interface IncomingRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly headers: RequestHeaders;
-}
-
 /**
  * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
  * plain Error (a 500) if other code of the process, such as a body parser, has read the body.
  */
 export async function readBody(
-  { request, response, headers }: IncomingRequest,
+  request: IncomingMessage,
+  response: ServerResponse,
   limitBytes: number,
 ): Promise<Buffer> {
-  checkMediaType(headers);
-  if (headers.contentLength !== undefined && Number(headers.contentLength) > limitBytes) {
-    throw tooLarge(limitBytes);
-  }
+  checkMediaType(request);
+  if (Number(fieldOf(request, 'content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
-  const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
+  const isWaiting = fieldOf(request, 'expect') !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
   // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
-  const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
+  const body = announcesBody(request) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0) throw invalidJson('A body is required, and it must be JSON');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw invalidJson('The body starts with a byte order mark, which JSON does not allow');
@@ -64,11 +57,13 @@ const EMPTY: Buffer = Buffer.alloc(0);
 /** A comma outside quotes would mean that the field was sent twice. */
 const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
-function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void {
+function checkMediaType(request: IncomingMessage): void {
+  const contentType = fieldOf(request, 'content-type');
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
     const message = `Content-Type must be application/json, not ${quote(contentType)}`;
     throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);
   }
+  const contentEncoding = fieldOf(request, 'content-encoding');
   if (contentEncoding !== undefined) {
     const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
     throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);

@@ -1,7 +1,7 @@
 /**
- * The header of a request: the fields that the service uses, and the rules of HTTP/1.1 that
- * node:http's parser does not enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding,
- * Host, and the forms of the request target.
+ * The header of a request: its fields, and the rules of HTTP/1.1 that node:http's parser does not
+ * enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding, Host, and the forms of the
+ * request target. And the API key (spec section 5, RFC 6750).
  *
  * If a request breaks one of them, a proxy may understand it differently, which makes request
  * smuggling possible. So it is refused before any other check, and its connection is closed.
@@ -15,68 +15,38 @@ import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 
 /**
- * The fields that the service uses. Several lines of one field are joined with a comma and a space:
- * then it is neither a host, nor a credential, nor a type, so a repeated field never counts.
+ * Returns the field with this name, which is given in small letters. Several lines of one field are
+ * joined with a comma and a space: then it is neither a host, nor a credential, nor a type, nor an
+ * idempotency key. So a repeated field never counts.
+ *
+ * node:http's `rawHeaders` has name, value, name, value … Its other lists drop fields that were
+ * sent twice, such as a second Host or Authorization. A search is faster than a table of fields.
  */
-export interface RequestHeaders {
-  host?: string;
-  authorization?: string;
-  contentLength?: string;
-  contentType?: string;
-  contentEncoding?: string;
-  transferEncoding?: string;
-  expect?: string;
-  /** The value of each line. */
-  idempotencyKeys: string[];
-  asksToUpgrade: boolean;
-}
-
-/**
- * Reads the fields in one pass. `rawHeaders` is node:http's: name, value, name, value … Its other
- * lists drop fields that were sent twice, such as a second Host or Authorization.
- */
-export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
-  const headers: RequestHeaders = { idempotencyKeys: [], asksToUpgrade: false };
+export function fieldOf({ rawHeaders }: IncomingMessage, name: string): string | undefined {
+  let found: string | undefined;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase();
+    const sent = rawHeaders[i]!;
+    if (sent.length !== name.length || sent.toLowerCase() !== name) continue;
     const value = rawHeaders[i + 1]!;
-    if (name === 'host') headers.host = joined(headers.host, value);
-    else if (name === 'authorization') headers.authorization = joined(headers.authorization, value);
-    else if (name === 'content-length')
-      headers.contentLength = joined(headers.contentLength, value);
-    else if (name === 'content-type') headers.contentType = joined(headers.contentType, value);
-    else if (name === 'content-encoding')
-      headers.contentEncoding = joined(headers.contentEncoding, value);
-    else if (name === 'transfer-encoding')
-      headers.transferEncoding = joined(headers.transferEncoding, value);
-    else if (name === 'expect') headers.expect = joined(headers.expect, value);
-    else if (name === 'idempotency-key') headers.idempotencyKeys.push(value);
-    else if (name === 'upgrade') headers.asksToUpgrade = true;
+    found = found === undefined ? value : `${found}, ${value}`;
   }
-  return headers;
-}
-
-function joined(earlier: string | undefined, value: string): string {
-  return earlier === undefined ? value : `${earlier}, ${value}`;
+  return found;
 }
 
 /**
  * Returns true if a body follows the header. Before the end of the request, node:http has no other
  * sign of a body.
  */
-export function announcesBody(headers: RequestHeaders): boolean {
-  if (headers.transferEncoding !== undefined) return true;
-  return headers.contentLength !== undefined && Number(headers.contentLength) > 0;
+export function announcesBody(request: IncomingMessage): boolean {
+  if (fieldOf(request, 'transfer-encoding') !== undefined) return true;
+  return Number(fieldOf(request, 'content-length') ?? 0) > 0;
 }
 
 /** Returns the error of a request that breaks a rule of its header, or undefined. */
-export function findBrokenRule(
-  request: IncomingMessage,
-  headers: RequestHeaders,
-): ApiError | undefined {
+export function findBrokenRule(request: IncomingMessage): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
-  const { transferEncoding } = headers;
+  const transferEncoding = fieldOf(request, 'transfer-encoding');
   if (transferEncoding !== undefined) {
     if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
@@ -84,7 +54,7 @@ export function findBrokenRule(
       return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  const { host } = headers;
+  const host = fieldOf(request, 'host');
   if (host === undefined) return minor === 0 ? undefined : malformed('A Host field is required');
   return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
@@ -95,6 +65,8 @@ const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0
 export interface Target {
   /** The path as it was sent, without the query. It starts with a slash, or is '*'. */
   readonly path: string;
+  /** The path to compare with others (normalizePath). */
+  readonly normalized: string;
   /** The text after the first question mark, or ''. */
   readonly query: string;
 }
@@ -108,8 +80,9 @@ export function readTarget(method: string, url: string): Target | ApiError {
     return malformed(`The request target * is not for ${method}`);
   }
   const mark = origin.indexOf('?');
-  if (mark === -1) return { path: origin, query: '' };
-  return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+  const path = mark === -1 ? origin : origin.slice(0, mark);
+  const query = mark === -1 ? '' : origin.slice(mark + 1);
+  return { path, normalized: normalizePath(path), query };
 }
 
 /** Returns the path and query of an absolute target (RFC 9112 section 3.2.2), if it is valid. */
@@ -118,4 +91,77 @@ function originForm(url: string): string | undefined {
   if (match === null || !HOST.test(match[1] ?? '')) return undefined;
   const rest = match[2] ?? '/';
   return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/**
+ * Decodes every percent-encoded letter, digit and `-._~` of a path: paths that differ only in such
+ * encodings are the same (RFC 3986 section 6.2.2.2). Other encodings stay, and so does a path with
+ * a broken one: of `%3%31` the first part would become a valid encoding.
+ */
+function normalizePath(path: string): string {
+  if (!path.includes('%') || percentDecode(path) === undefined) return path;
+  return path.replace(/%[2-7][0-9A-Fa-f]/g, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[A-Za-z0-9._~-]/.test(character) ? character : encoded;
+  });
+}
+
+/** Returns the text decoded as percent-encoded UTF-8, or undefined if the encoding is broken. */
+export function percentDecode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface ApiKey {
+  readonly text: string;
+  readonly use: KeyUse;
+  /** If it is set, the key is valid only for operations that need no more. */
+  readonly only: 'metrics' | undefined;
+}
+
+/** The use of all keys with one name. */
+export interface KeyUse {
+  readonly name: string;
+  requests: number;
+  /** When the last request began, by performance.now(); 0 before the first. */
+  lastUsedAt: number;
+}
+
+/**
+ * Returns the API key of a request, or an ApiError (401) if it has none that is valid for what it
+ * needs. `findKey` returns the key in force with this text.
+ */
+export function authenticate(
+  request: IncomingMessage,
+  needsKey: true | 'metrics',
+  findKey: (token: string) => ApiKey | undefined,
+): ApiKey | ApiError {
+  const authorization = fieldOf(request, 'authorization');
+  if (authorization === undefined) {
+    return unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
+  }
+  const scheme = authorization.slice(0, SCHEME.length);
+  const isBearer = scheme === SCHEME || scheme.toLowerCase() === SCHEME.toLowerCase();
+  // node:http has removed the whitespace at the end.
+  let start = SCHEME.length;
+  while (authorization[start] === ' ' || authorization[start] === '\t') start += 1;
+  const token = authorization.slice(start);
+  if (!isBearer || token === '') {
+    return unauthorized('The Authorization header field must be of the form Bearer <API_KEY>');
+  }
+  const key = findKey(token);
+  if (key !== undefined && (key.only === undefined || key.only === needsKey)) return key;
+  // RFC 6750 section 3.1: an error code only if a token was sent and is wrong.
+  return unauthorized('The API key is not valid', 'invalid_token');
+}
+
+const SCHEME = 'Bearer ';
+
+function unauthorized(message: string, error?: string): ApiError {
+  const challenge = `Bearer realm="petstore"${error === undefined ? '' : `, error="${error}"`}`;
+  return new ApiError('unauthorized', message, ['WWW-Authenticate', challenge]);
 }

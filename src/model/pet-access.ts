@@ -16,6 +16,7 @@ import {
   type StoredPet,
 } from './pet.ts';
 import type { PetCount, PetStore } from './pet-store.ts';
+import { readNewPet } from './pet-text.ts';
 
 /** Each rejects with StoreUnavailableError while the store is not open. */
 export interface PetAccess {
@@ -102,9 +103,8 @@ export function createPetAccess(
 }
 
 /** Returns the Pet as a plain object, without its text. */
-function valueOf({ id, name, categoryId, status }: StoredPet): Pet {
-  const pet = { id, name, categoryId };
-  return status === undefined ? pet : { ...pet, status };
+function valueOf(pet: StoredPet): Pet {
+  return { id: pet.id, ...readNewPet(pet) };
 }
 
 const DEFAULT_LIMIT = 20;

@@ -18,7 +18,9 @@ import {
   type NewPet,
   type Pet,
   type PetStatus,
+  type StoredPet,
 } from './pet.ts';
+import type { PetPage } from './pet-store.ts';
 
 /**
  * The text between two pets, in the data file, in memory and in the response of a list. No pet's
@@ -144,8 +146,7 @@ interface Members extends IndexedJson {
 function readMembers(members: Members): NewPet {
   const name = readName(members);
   const categoryId = readInteger(members, 'categoryId');
-  const status = readStatus(members);
-  return status === undefined ? { name, categoryId } : { name, categoryId, status };
+  return readNewPet({ name, categoryId, status: readStatus(members) });
 }
 
 function readName({ value: { name }, literals, invalid }: Members): string {
@@ -173,4 +174,56 @@ function readStatus({ value: { status }, literals, invalid }: Members): PetStatu
 /** Returns a text that shows the value, shortened if it is long. */
 function shown(value: unknown, literals: readonly string[]): string {
   return typeof value === 'number' ? cut(literals[value]!) : quoteValue(value);
+}
+
+/*
+ * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
+ * reads them. The service itself does so to compare a repeated create (`replayedPet`), to load pets
+ * into a memory store, and to import them into etcd.
+ */
+
+/** A pet in a store, by its id and its text. */
+export class TextPet implements StoredPet {
+  readonly id: bigint;
+  readonly text: string;
+  #pet: Pet | undefined;
+
+  constructor(id: bigint, text: string) {
+    this.id = id;
+    this.text = text;
+  }
+
+  get name(): string {
+    return this.#parsed.name;
+  }
+
+  get categoryId(): bigint {
+    return this.#parsed.categoryId;
+  }
+
+  get status(): PetStatus | undefined {
+    return this.#parsed.status;
+  }
+
+  get #parsed(): Pet {
+    return (this.#pet ??= parsePet(this.text));
+  }
+}
+
+/** The page whose text formatPets wrote. */
+export class TextPage implements PetPage {
+  readonly text: string;
+  readonly textBytes: number;
+  readonly next: bigint | undefined;
+
+  constructor(text: string, next: bigint | undefined) {
+    this.text = text;
+    this.textBytes = Buffer.byteLength(text);
+    this.next = next;
+  }
+
+  get pets(): readonly StoredPet[] {
+    const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
+    return texts.map((text) => ({ ...parsePet(text), text }));
+  }
 }

@@ -29,14 +29,11 @@ export function createCors(origins: readonly string[]): CorsPolicy {
   };
 }
 
-const PREFLIGHT_HEADERS: readonly string[] = [
-  'Access-Control-Allow-Methods',
-  'GET, HEAD, POST',
-  'Access-Control-Allow-Headers',
-  'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
-  'Access-Control-Max-Age',
-  '600',
-];
+const PREFLIGHT_HEADERS: readonly string[] = Object.entries({
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
+  'Access-Control-Max-Age': '600',
+}).flat();
 
 const EXPOSED: readonly string[] = [
   'Access-Control-Expose-Headers',

@@ -45,7 +45,7 @@ export function logRequest(log: Log, summary: RequestSummary, seconds: number): 
     client: summary.request.socket.remoteAddress ?? '',
     method: summary.request.method ?? '',
     path: summary.path,
-    operation: summary.operation,
+    operation: summary.operation ?? '',
     key: summary.keyUse?.name ?? '',
     status: summary.status,
     bytes: summary.bodyBytes,

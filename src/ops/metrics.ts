@@ -8,13 +8,13 @@
 
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
+import { VERSION } from '../base/version.ts';
 import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
-import type { KeyUse } from '../http/bearer.ts';
+import type { KeyUse } from '../http/request-header.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
-import type { PetCount, StoreStats } from '../model/pet-store.ts';
-import { encodeMetrics, type MetricTable, type Sample } from './prometheus.ts';
+import type { PetCount, PetStore } from '../model/pet-store.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Metrics {
@@ -28,12 +28,10 @@ export interface Metrics {
 
 /** The sources of the figures that are not counted here. */
 export interface MetricsSources {
-  readonly version: string;
-  pets(): PetCount;
-  /** Returns what the store measures, or undefined if it measures nothing. */
-  store(): StoreStats | undefined;
-  /** Returns true if a create can be stored, as far as the service knows. */
-  canStore(): boolean;
+  /** Throws StoreUnavailableError if no store is open. */
+  store(): PetStore;
+  /** Returns why a create cannot be stored, as far as the service knows, or undefined. */
+  problem(): string | undefined;
   keyUses(): readonly KeyUse[];
   /** The time of day in milliseconds since 1970. */
   now(): number;
@@ -46,7 +44,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   return {
-    countRequest({ operation, keyUse, startedAt, status, bodyBytes }, seconds) {
+    countRequest({ operation = '', keyUse, startedAt, status, bodyBytes }, seconds) {
       if (keyUse !== undefined) {
         keyUse.requests += 1;
         keyUse.lastUsedAt = startedAt;
@@ -94,8 +92,8 @@ function readMetrics(
   responses: ResponseCounts,
   eventLoop: IntervalHistogram,
 ): MetricTable {
-  const { version, runtime } = sources;
-  const store = sources.store();
+  const { runtime } = sources;
+  const store = sources.store().stats?.();
   const running = runtime?.processStats?.();
   const uses = sources.keyUses();
   const operations = [...responses.byOperation];
@@ -139,10 +137,13 @@ function readMetrics(
           value: lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
         })),
       ],
-      petstore_pets: ['Pets by status, empty for pets without a status', byStatus(sources.pets())],
+      petstore_pets: [
+        'Pets by status, empty for pets without a status',
+        byStatus(sources.store().count()),
+      ],
       petstore_store_can_store: [
         '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
-        sources.canStore() ? 1 : 0,
+        sources.problem() === undefined ? 1 : 0,
       ],
       petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
       petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],
@@ -155,7 +156,7 @@ function readMetrics(
       petstore_event_loop_delay_seconds: ['Delay since the last scrape', readDelay(eventLoop)],
       petstore_build_info: [
         'Always 1; the labels are the versions',
-        [{ labels: { version, node: runtime?.nodeVersion ?? '' }, value: 1 }],
+        [{ labels: { version: VERSION, node: runtime?.nodeVersion ?? '' }, value: 1 }],
       ],
     },
     histogram: {
@@ -186,4 +187,58 @@ function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
   ];
   eventLoop.reset();
   return delay;
+}
+
+/* The text format of Prometheus, version 0.0.4. */
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number | Histogram;
+}
+
+/** A number or a histogram is one sample without labels. Undefined: the metric has no lines. */
+type MetricValue = number | Histogram | readonly Sample[] | undefined;
+
+/** The metrics by type and name. */
+type MetricTable = Readonly<
+  Record<'counter' | 'gauge' | 'histogram', Readonly<Record<string, Metric>>>
+>;
+
+type Metric = readonly [help: string, value: MetricValue];
+
+/** Returns the lines of all metrics. */
+function encodeMetrics(table: MetricTable): string {
+  const lines = Object.entries(table).flatMap(([type, metrics]) =>
+    Object.entries(metrics).map(([name, metric]) => encodeMetric(name, type, metric)),
+  );
+  return lines.join('');
+}
+
+function encodeMetric(name: string, type: string, [help, value]: Metric): string {
+  if (value === undefined) return '';
+  // Not `instanceof Histogram`: the histogram may be of another store's own class.
+  const isList = typeof value === 'object' && 'length' in value;
+  const samples = isList ? value : [{ labels: {}, value }];
+  const lines = samples.map((sample) => encodeSample(name, sample));
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function encodeSample(name: string, { labels, value }: Sample): string {
+  const all = encodeLabels(labels);
+  if (typeof value !== 'object') return `${name}${all} ${value}\n`;
+  let count = 0;
+  // The format has cumulative buckets.
+  const buckets = [...value.bounds, '+Inf'].map((bound, index) => {
+    count += value.counts[index]!;
+    return `${name}_bucket${encodeLabels({ ...labels, le: String(bound) })} ${count}\n`;
+  });
+  return `${buckets.join('')}${name}_sum${all} ${value.sum}\n${name}_count${all} ${count}\n`;
+}
+
+function encodeLabels(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels).map(([name, value]) => {
+    // A backslash, a quote or a line feed.
+    return `${name}="${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+  });
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The commands of the program, `petstore NAME`, beside the service itself, which is what runs
- * without a name. A command that needs a store or the kit loads its module when it is named.
+ * without a name. A command that needs etcd or the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
  * that a command throws is printed on one line, with exit code 1.
@@ -10,47 +10,38 @@ import crypto from 'node:crypto';
 import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
 import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
 import { messageOf } from '../base/log.ts';
-import { PROCESS_SETTINGS } from './config.ts';
+import { verifyData } from '../stores/file/data-file.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+import { dataFileOf, PROCESS_SETTINGS } from './config.ts';
 
-interface CommandEntry {
-  /** What may follow it. */
-  readonly args: string;
-  readonly help: string;
-  load(): Promise<Command>;
-}
-
-export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
-  'make-key': {
-    args: '[name]',
-    help: 'print a new API key, and its line for the API keys file',
-    load: async () => makeKey,
-  },
-  'check-data': {
-    args: '[file]',
-    help: 'check a data file and its journal, and change nothing',
-    load: async () => (await import('./check-data.ts')).checkData,
-  },
-  'copy-pets': {
-    args: '<options>',
-    help: 'copy pets between a data file and an etcd cluster',
-    load: async () => (await import('./etcd-commands.ts')).copyPets,
-  },
-  'init-etcd': {
-    args: '[--etcd URLS]',
-    help: 'make a new log in an etcd cluster, before the first start',
-    load: async () => (await import('./etcd-commands.ts')).initEtcd,
-  },
-  conformance: {
-    args: 'URL --key KEY',
-    help: 'check a service against the API specification',
-    load: async () => (await import('../kit/command.ts')).conformance,
-  },
-  help: {
-    args: '[command]',
-    help: 'show this help, or that of a command',
-    load: async () => showHelp,
-  },
+/** What may follow the name of each command, and its line in the help. */
+export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
+  'make-key': ['[name]', 'print a new API key, and its line for the API keys file'],
+  'check-data': ['[file]', 'check a data file and its journal, and change nothing'],
+  'copy-pets': ['<options>', 'copy pets between a data file and an etcd cluster'],
+  'init-etcd': ['[--etcd URLS]', 'make a new log in an etcd cluster, before the first start'],
+  conformance: ['URL --key KEY', 'check a service against the API specification'],
+  help: ['[command]', 'show this help, or that of a command'],
 };
+
+/** Returns the command with this name, or undefined if there is none. */
+async function loadCommand(name: string): Promise<Command | undefined> {
+  switch (name) {
+    case 'make-key':
+      return makeKey;
+    case 'check-data':
+      return checkData;
+    case 'copy-pets':
+      return (await import('./etcd-commands.ts')).copyPets;
+    case 'init-etcd':
+      return (await import('./etcd-commands.ts')).initEtcd;
+    case 'conformance':
+      return (await import('../kit/command.ts')).conformance;
+    case 'help':
+      return showHelp;
+  }
+  return undefined;
+}
 
 const COLUMNS = [26, 30] as const;
 
@@ -62,7 +53,7 @@ is generated and printed once at start.
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
+  .map(([name, [args, help]]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
   .join('')}
 Options, and the environment variables that they override:
 ${PROCESS_SETTINGS.map(({ variable, placeholder, help, flag }) => {
@@ -92,22 +83,58 @@ Prints a new API key for the client, and its line for the API keys file.
   },
 };
 
-const showHelp: Command = {
-  usage: HELP,
+/**
+ * Prints how many pets a data file and its journal have, or the first thing that is wrong, and
+ * where. It changes nothing, whether or not a service is using them.
+ */
+const checkData: Command = {
+  usage: `Usage: petstore check-data [file]
+
+Checks a data file and its journal, and changes nothing. Without a file it
+checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
+`,
   operands: 1,
-  read({ operands: [name], mistakes }, { print }) {
-    const entry = name === undefined ? undefined : entryOf(name);
-    // The name is not quoted, like any other argument.
-    if (name !== undefined && entry === undefined) {
-      mistakes.push('Argument 1 is not a command: see --help');
+  read({ operands: [named], mistakes }, { env, print }) {
+    const path = named ?? dataFileOf(env);
+    if (path === undefined) {
+      mistakes.push('As configured, the service has no data file: name one');
     }
-    return async () => print(entry === undefined ? HELP : (await entry.load()).usage);
+    return async () => {
+      const data = await verifyData(nodeDisk, path!);
+      const { length, lastId } = data.pets;
+      const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
+      const isJournaled = length > snapshotPets;
+      const inJournal = isJournaled ? `, ${length - snapshotPets} of them in the journal only` : '';
+      print(`${path}: ${counted(length, 'pet')}, the greatest id is ${lastId}${inJournal}`);
+      if (keys.length > 0) print(counted(keys.length, 'idempotency key'));
+      if (droppedKeys > 0) {
+        const belong = droppedKeys === 1 ? 'belongs to a pet that is' : 'belong to pets that are';
+        const many = counted(droppedKeys, 'idempotency key');
+        print(`${many} ${belong} missing or different, and will be forgotten`);
+      }
+      if (snapshot?.hasChecksum === false)
+        print('The data file has no checksum line: a changed letter in it would not be noticed');
+      if (journal !== undefined && journal.tornBytes > 0) {
+        print(`${journal.tornBytes} bytes at the journal's end are a commit that is not complete`);
+      }
+    };
   },
 };
 
-function entryOf(name: string): CommandEntry | undefined {
-  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+const showHelp: Command = {
+  usage: HELP,
+  operands: 1,
+  async read({ operands: [name], mistakes }, { print }) {
+    const command = name === undefined ? showHelp : await loadCommand(name);
+    // The name is not quoted, like any other argument.
+    if (command === undefined) mistakes.push('Argument 1 is not a command: see --help');
+    return async () => print(command!.usage);
+  },
+};
 
 /** Runs the command that the arguments name, or else the service. Resolves with the exit code. */
 export async function runProgram(
@@ -117,16 +144,15 @@ export async function runProgram(
 ): Promise<number> {
   try {
     const [name = '', ...rest] = args;
-    const entry = entryOf(name);
-    const command = entry === undefined ? service : await entry.load();
-    const line = readCommandLine(entry === undefined ? args : rest, command);
-    const { usage, version = '' } = command;
+    const command = await loadCommand(name);
+    const line = readCommandLine(command === undefined ? args : rest, command ?? service);
+    const { usage, version = '', read } = command ?? service;
     const shown = line.flags.has('help') ? usage : line.flags.has('version') ? version : '';
     if (shown !== '') {
       context.print(shown);
       return 0;
     }
-    const work = await command.read(line, context);
+    const work = await read(line, context);
     for (const mistake of line.mistakes) context.printError(mistake);
     return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
   } catch (error) {

@@ -7,7 +7,7 @@
  * for five seconds after the last one.
  */
 
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/system.ts';
 import { messageOf, type Log } from '../base/log.ts';
 
 const RECENT_MS = 5_000;

@@ -4,7 +4,7 @@
  * the process ends.
  */
 
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/system.ts';
 import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';

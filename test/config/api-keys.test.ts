@@ -20,7 +20,6 @@ const DIGEST = `sha256:${HEX}`;
 const VISIBLE = 'must be of visible ASCII characters, without a space';
 const LINE = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
 const CHARACTERS = 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
-const MISSING = 'has no key';
 const NOT_HEX = 'must have 64 hex digits after sha256:';
 const LIKE_A_DIGEST =
   'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key';
@@ -73,7 +72,7 @@ const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]
   [`has a name, which ${CHARACTERS}`, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
   ['has a name, which must not be sha256', [`sha256: ${HEX}`]],
   [LIKE_A_DIGEST, [`shop: ${HEX}`]],
-  [MISSING, ['shop: read-metrics', 'shop: #later', 'shop: ', ' shop:\t\r', ' read-metrics']],
+  [LINE, ['shop: read-metrics', 'shop: #later', 'shop: ', ' shop:\t\r', ' read-metrics']],
   [VISIBLE, [`shop: ${SECRET}\u00a0x`]],
 ];
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readKeyHash } from '../../src/api/idempotency-key.ts';
+import { readKeyHash } from '../../src/api/operations.ts';
 import type { ApiRequest } from '../../src/http/operation.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
@@ -23,8 +23,8 @@ async function told(response: Response): Promise<readonly [number, string | null
 
 const REPLAYED = [201, 'true', REX_1] as const;
 
-const hash = (...idempotencyKeys: readonly string[]): string | undefined =>
-  readKeyHash({ idempotencyKeys, apiKey: 'a' } as unknown as ApiRequest);
+const hash = (idempotencyKey?: string): string | undefined =>
+  readKeyHash({ idempotencyKey, apiKey: 'a' } as ApiRequest);
 
 /** Keys, and how they may be written in quotes. */
 const QUOTED: readonly (readonly [one: string, other: string])[] = [

@@ -20,8 +20,8 @@ import {
   parseNewPet,
   parsePet,
   readNewPet,
+  TextPet,
 } from '../../src/model/pet-text.ts';
-import { TextPet } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/web/openapi/components.ts';
 import { replayedPet } from '../../src/stores/table/idempotency-keys.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';

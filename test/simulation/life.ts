@@ -7,7 +7,7 @@
  * that a client could have read.
  */
 
-import { systemMemory, type Memory } from '../../src/base/memory.ts';
+import { systemMemory, type Memory } from '../../src/base/system.ts';
 import { isDurable, type PetStore } from '../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';

@@ -1,6 +1,6 @@
 /** A clock and timers for a file store, moved by the test. */
 
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/system.ts';
 
 export class TestClock {
   /** Milliseconds of the monotonic clock. */

@@ -7,7 +7,7 @@
  * made, it is `unsent`.
  */
 
-import { systemClock, type Clock } from '../../base/clock.ts';
+import { systemClock, type Clock } from '../../base/system.ts';
 import type { StoreStats } from '../../model/pet-store.ts';
 import type { Txn, TxnResponse } from './etcd-json.ts';
 

@@ -49,7 +49,7 @@ import {
   StoreUnavailableError,
   type StoreStats,
 } from '../../model/pet-store.ts';
-import { TextPet } from '../../model/stored-pet.ts';
+import { TextPet } from '../../model/pet-text.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';

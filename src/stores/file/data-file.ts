@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { systemMemory } from '../../base/memory.ts';
+import { systemMemory } from '../../base/system.ts';
 import { hex } from '../commit.ts';
 import type { KeyEntry } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';

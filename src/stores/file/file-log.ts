@@ -43,8 +43,7 @@ import {
   type Durability,
   type StoreStats,
 } from '../../model/pet-store.ts';
-import { MAX_NEW_PET_BYTES } from '../../model/pet-text.ts';
-import { TextPet } from '../../model/stored-pet.ts';
+import { MAX_NEW_PET_BYTES, TextPet } from '../../model/pet-text.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, FILE_COMMIT_BYTES } from '../commit.ts';
 import type { Commit, PendingPet } from '../commit.ts';

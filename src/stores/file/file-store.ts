@@ -14,10 +14,9 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { systemClock, type Clock } from '../../base/clock.ts';
+import { systemClock, type Clock, systemMemory } from '../../base/system.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
-import { systemMemory } from '../../base/memory.ts';
 import { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';

@@ -14,7 +14,7 @@
 
 import zlib from 'node:zlib';
 import { LINE_FEED, SPACE } from '../../base/ascii.ts';
-import type { Memory } from '../../base/memory.ts';
+import type { Memory } from '../../base/system.ts';
 import { hex } from '../commit.ts';
 
 /** The snapshot that a journal follows. */

@@ -12,7 +12,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
-import type { Memory } from '../../base/memory.ts';
+import type { Memory } from '../../base/system.ts';
 import { commitStart, decodeCommit, decodeKeysLine, MAX_COMMIT_BYTES } from '../commit.ts';
 import { scanCommit, type Commit } from '../commit.ts';
 import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../table/idempotency-keys.ts';

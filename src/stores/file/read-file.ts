@@ -4,7 +4,7 @@
  */
 
 import zlib from 'node:zlib';
-import type { Memory } from '../../base/memory.ts';
+import type { Memory } from '../../base/system.ts';
 import { assertRegular, type Disk, type FileStat, type DiskFile } from './disk.ts';
 
 /** Returns the regular file at the path, or undefined if nothing is. Throws if it is no file. */

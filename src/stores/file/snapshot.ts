@@ -21,7 +21,7 @@
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, LINE_FEED } from '../../base/ascii.ts';
-import type { Memory } from '../../base/memory.ts';
+import type { Memory } from '../../base/system.ts';
 import {
   InvalidPetError,
   MAX_PET_BYTES,

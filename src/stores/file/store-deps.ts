@@ -1,9 +1,8 @@
 /** What the parts of an open store share: its paths, its tables, and what tests replace. */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Memory } from '../../base/system.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
-import type { Memory } from '../../base/memory.ts';
 import { hex } from '../commit.ts';
 import type { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';

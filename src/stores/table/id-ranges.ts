@@ -2,7 +2,7 @@
  * The ids in memory, as ranges of consecutive ids. Nearly always the ids of all pets are one range.
  */
 
-import type { Memory } from '../../base/memory.ts';
+import type { Memory } from '../../base/system.ts';
 import { Column } from './column.ts';
 
 /** Holds two numbers for each range: its first id, and the index of that id. */

@@ -10,11 +10,11 @@
  * set, no key expires early.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/system.ts';
 import type { NewPet, StoredPet } from '../../model/pet.ts';
 import { KeyReusedError } from '../../model/pet-store.ts';
 
-/** The first 16 bytes of a SHA-256, as 32 hex digits (api/idempotency-key.ts). */
+/** The first 16 bytes of a SHA-256, as 32 hex digits (api/operations.ts). */
 export type KeyHash = string;
 
 /** A key and what it stored. */

@@ -14,11 +14,10 @@
  * added at the end.
  */
 
-import { systemMemory, type Memory } from '../../base/memory.ts';
+import { systemMemory, type Memory } from '../../base/system.ts';
 import { PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
-import { formatPets, PET_SEPARATOR } from '../../model/pet-text.ts';
-import { TextPage, TextPet } from '../../model/stored-pet.ts';
+import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../../model/pet-text.ts';
 import { Column } from './column.ts';
 import { IdRanges } from './id-ranges.ts';
 import type { ScannedPets } from './pet-scanner.ts';

@@ -19,7 +19,7 @@ export const DOCS_PATH = '/docs';
 export function docsOperation(description: api.OpenApi): Operation {
   const intro = 'Every operation, parameter, response, schema and error code of this service.';
   const body = referenceBody(description);
-  const text = htmlDocument('docs', 'reference', 'Petstore reference', intro, body);
+  const text = htmlDocument('docs', 'Petstore reference', intro, body);
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
 }
 

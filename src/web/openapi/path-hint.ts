@@ -7,37 +7,36 @@
  * begins, no path can match, and the message says so.
  */
 
+import { BASE_PATH } from '../../api/operations.ts';
 import { edits } from '../../base/nearest.ts';
 import { cut } from '../../base/quote.ts';
-import { normalizePath } from '../../http/router.ts';
+import type { Operation } from '../../http/operation.ts';
 
 /** The longest path that gets a suggestion, which bounds the cost. */
 const MAX_PATH_LENGTH = 200;
 
-export interface KnownPaths {
-  /** A router's patterns. All begin with the prefix, and some with the protected path. */
-  readonly patterns: readonly string[];
-  readonly prefix: string;
-  readonly protectedPath: string;
-  /** The path that lists all paths. */
-  readonly listPath: string;
-}
-
-/** Returns a function that makes hints: the text after "Unknown path X" in the message. */
-export function createPathHint(paths: KnownPaths): (path: string, mount?: string) => string {
-  const { patterns, prefix, protectedPath, listPath } = paths;
+/**
+ * Returns a function that makes hints: the text after "Unknown path X" in the message. `listPath`
+ * is the path that lists all paths.
+ */
+export function createPathHint(
+  operations: readonly Operation[],
+  prefix: string,
+  listPath: string,
+): (path: string, mount: string) => string {
+  const patterns = operations.map(({ path }) => `${prefix}${path}`);
+  const protectedPath = `${prefix}${BASE_PATH}`;
   const known = patterns.map((pattern) => {
     const base = segmentsOf(pattern.startsWith(`${protectedPath}/`) ? protectedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
-  return (path, mount = '') => {
+  return (path, mount) => {
     // A mount may ignore case, as in Express. With a mount at /v1, the prefix may be empty.
     const mountedAt = `${mount}/`.toLowerCase();
     if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
-    const normalized = normalizePath(path);
-    const asked = segmentsOf(normalized);
+    const asked = segmentsOf(path);
     let [best, fewest] = ['', Infinity];
     for (const { base, names } of path.length > MAX_PATH_LENGTH ? [] : known) {
       const start = asked.length - names.length;
@@ -50,7 +49,7 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
       // The path of the page has no name, only a slash after the prefix.
       [best, fewest] = [['', ...base, ...(names.length === 0 ? [''] : filled)].join('/'), wrong];
     }
-    const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
+    const isBelow = `${path}/`.startsWith(`${prefix}/`);
     const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
     if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
     return outside === '' ? `: ${listPath} lists all paths` : outside;

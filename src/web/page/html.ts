@@ -10,10 +10,9 @@ import { VERSION } from '../../base/version.ts';
 /** The suffix of this module, and so of all others: `.js`, or `.ts` if the sources run. */
 export const SUFFIX: string = import.meta.url.slice(-3);
 
-/** `intro` is a sentence, and `script` the module of this folder that runs in the browser. */
+/** `intro` is a sentence. */
 export function htmlDocument(
   address: './' | 'docs',
-  script: 'main' | 'reference',
   title: string,
   intro: string,
   body: string,
@@ -25,7 +24,7 @@ export function htmlDocument(
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css">
-<script type="module" src="page/web/page/${script}${SUFFIX}"></script>
+<script type="module" src="page/web/page/${address === 'docs' ? 'reference' : 'main'}${SUFFIX}"></script>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
   <nav class="row ends" aria-label="Petstore">
@@ -99,7 +98,6 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
 
 export const PAGE_HTML: string = htmlDocument(
   './',
-  'main',
   'Petstore',
   'List the pets, add one, and see each request as a curl line, with its response.',
   BODY,

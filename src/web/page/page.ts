@@ -13,16 +13,14 @@ import type { Operation } from '../../http/operation.ts';
 import { PAGE_HTML, SUFFIX } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
 
-/** The modules that the browser is asked for; it finds the others by their imports. */
-const ENTRIES: readonly string[] = ['web/page/main', 'web/page/reference'];
-
 export function pageOperations(): readonly Operation[] {
   const operations = [
     pageOperation('/', 'text/html', PAGE_HTML),
     pageOperation('/page/style.css', 'text/css', PAGE_STYLE),
   ];
-  const names = new Set(ENTRIES.map((name) => `${name}${SUFFIX}`));
-  // The loop also visits what is added during it.
+  // The modules that the browser is asked for. It finds the others by their imports: the loop also
+  // visits what is added during it.
+  const names = new Set([`web/page/main${SUFFIX}`, `web/page/reference${SUFFIX}`]);
   for (const name of names) {
     const text = readModule(name);
     operations.push(pageOperation(`/page/${name}`, 'text/javascript', text));

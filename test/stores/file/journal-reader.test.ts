@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { systemMemory, type Memory } from '../../../src/base/memory.ts';
+import { systemMemory, type Memory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commit.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';

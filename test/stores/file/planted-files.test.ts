@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from '../../../src/base/clock.ts';
+import { systemClock } from '../../../src/base/system.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { exportDataFile, openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { systemMemory } from '../../../src/base/memory.ts';
+import { systemMemory } from '../../../src/base/system.ts';
 import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/base/int64.ts';
-import { systemMemory } from '../../../src/base/memory.ts';
+import { systemMemory } from '../../../src/base/system.ts';
 import { PET_STATUSES, type PetStatus } from '../../../src/model/pet.ts';
 import { formatMembers, formatPet } from '../../../src/model/pet-text.ts';
 import type { PetQuery } from '../../../src/model/pet-store.ts';

@@ -1,6 +1,6 @@
 /** Files of gigabytes, as something gone wild leaves them, and what reading them takes. */
 
-import { systemMemory, type Memory } from '../../../src/base/memory.ts';
+import { systemMemory, type Memory } from '../../../src/base/system.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 
 /** A file with these bytes, and behind them the filler again and again. */

@@ -1,7 +1,7 @@
 /** Journals for tests, as the store would have written them. */
 
 import zlib from 'node:zlib';
-import { systemMemory } from '../../../src/base/memory.ts';
+import { systemMemory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { formatMembers } from '../../../src/model/pet-text.ts';
 import { createCommit, encodeCommit, type PendingPet } from '../../../src/stores/commit.ts';

@@ -1,0 +1,41 @@
+/**
+ * What the durable stores ask of the system besides the disk: clock, timers and memory. They get it
+ * as a dependency, so that tests can set the time, and make each allocation fail.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Clock {
+  /** Milliseconds of a monotonic clock. */
+  now(): number;
+  /** Milliseconds since 1970. */
+  timeOfDay(): number;
+  sleep(ms: number): Promise<void>;
+  /** Calls back at this interval until the returned function is called. Keeps no process alive. */
+  every(ms: number, callback: () => void | Promise<void>): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  timeOfDay: Date.now,
+  sleep: (ms) => sleep(ms),
+  every(ms, callback) {
+    const timer = setInterval(callback, ms).unref();
+    return () => clearInterval(timer);
+  },
+};
+
+/** Allocates large buffers. If the system has no memory left, each function throws. */
+export interface Memory {
+  /** The bytes are not initialized. */
+  bytes(length: number): Buffer;
+  uint32s(length: number): Uint32Array;
+  int64s(length: number): BigInt64Array;
+}
+
+export const systemMemory: Memory = {
+  // Not from Node's pool of small buffers: a long-lived slice would keep the whole pool.
+  bytes: (length) => Buffer.allocUnsafeSlow(length),
+  uint32s: (length) => new Uint32Array(length),
+  int64s: (length) => new BigInt64Array(length),
+};
