@@ -5,7 +5,7 @@ import type { ApiResponse } from './api-response.ts';
 export interface Operation {
   readonly name: string;
   readonly method: 'GET' | 'POST';
-  /** Literal segments, and perhaps a parameter in braces at the end. */
+  /** A router's pattern: literal segments, and perhaps a parameter in braces at the end. */
   readonly path: string;
   /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
   readonly needsKey: boolean | 'metrics';
