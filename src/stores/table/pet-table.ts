@@ -18,8 +18,7 @@ import { systemMemory, type Memory } from '../../base/system.ts';
 import { PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
 import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../../model/pet-text.ts';
-import { Column } from './column.ts';
-import { IdRanges } from './id-ranges.ts';
+import { Column, IdRanges } from './columns.ts';
 import type { ScannedPets } from './pet-scanner.ts';
 
 export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
