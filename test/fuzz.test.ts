@@ -3,8 +3,8 @@
  * service with a file store.
  *
  * Whatever is sent, the service goes on, every response is well-formed HTTP with a known status,
- * every failure is an Error, every connection ends, a bystander is answered throughout, and in the
- * end the store holds the pets that were answered. TEST_SEED chooses other requests.
+ * every failure is an Error, every connection ends, and in the end the store holds the pets
+ * that were answered. TEST_SEED chooses other requests.
  */
 
 import assert from 'node:assert/strict';
@@ -22,7 +22,6 @@ import type { RawAnswer } from './support/http/answers.ts';
 import { CHUNKED, inChunks, requestOf } from './support/http/requests.ts';
 import { openService } from './support/http/service.ts';
 import { assertErrorAnswer, connectWire } from './support/http/wire.ts';
-import { usedBytes } from './support/process/heap.ts';
 import { randomNewPet, randomPetText } from './support/pets/random-pet.ts';
 import { createRandom, mutate, type Random } from './support/random.ts';
 import { until } from './support/until.ts';
@@ -137,7 +136,7 @@ test('Whatever clients send, answers are whole and the store has what was answer
   const dataFile = join(tempDir(t), 'pets.json');
   const options = { dataFile, bodyLimitBytes: BODY_LIMIT_BYTES, log };
   const service = await openService(t, options, LIMITS);
-  const counts = new Map<number, number>();
+  const statuses = new Set<number>();
   const pets = new Map<number, string>();
   let requests = 0;
   /** Requests that were sent, and whose answers the client may have missed. */
@@ -164,7 +163,7 @@ test('Whatever clients send, answers are whole and the store has what was answer
     wire.close();
     for (const answer of answers) {
       checkAnswer(answer);
-      counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
+      statuses.add(answer.status);
       if (answer.status === 201) addPet(pets, answer);
     }
   };
@@ -179,13 +178,8 @@ test('Whatever clients send, answers are whole and the store has what was answer
       });
     }
   };
-  const usedBefore = usedBytes();
-  const clients = Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
-  await Promise.all([clients, standBy(service.port, clients)]);
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
   await until(() => connectionsOf(service.server).size === 0);
-  // 2,000 pets of 1 KB and all answers of this test are within this.
-  const grownBytes = usedBytes() - usedBefore;
-  assert.ok(grownBytes < 64 << 20, `${grownBytes} bytes more are in use`);
   await service.close();
 
   assert.deepEqual(logged, []);
@@ -194,22 +188,9 @@ test('Whatever clients send, answers are whole and the store has what was answer
   const stored = new Set(lines);
   for (const pet of pets.values()) assert.ok(stored.has(pet), pet);
   for (const status of [200, 201, 204, 400, 401, 404, 405, 413, 415, 417, 501, 505]) {
-    assert.ok(counts.has(status) || COUNT < 4000, `No request was answered with ${status}`);
+    assert.ok(statuses.has(status), `No request was answered with ${status}`);
   }
 });
-
-/** Asks for /livez on one connection again and again, until `over` settles. */
-async function standBy(port: number, over: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  const end = (): unknown => (isOver = true);
-  over.then(end, end);
-  const wire = await connectWire(port);
-  while (!isOver) {
-    assert.equal((await wire.send('GET', '/livez')).status, 200, 'A bystander');
-    await sleep(5);
-  }
-  wire.close();
-}
 
 function checkAnswer(answer: RawAnswer): void {
   const { status, headers, body } = answer;
