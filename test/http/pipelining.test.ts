@@ -122,24 +122,6 @@ test('waiting → reading: connections that wait for others are served in the or
   );
 });
 
-test('If clients that wait have gone, the others that wait are still served', async (t) => {
-  const { connect, held } = await startBench(t);
-  const clients: Client[] = [];
-  // More than are served from the line in one iteration.
-  for (let opened = 0; opened < 150; opened += 1) clients.push(await connect());
-  for (const { wire, connection } of clients) {
-    wire.socket.write(HELD + HELD);
-    await until(() => connection.waiting !== undefined);
-  }
-  for (const [index, { connection }] of clients.entries()) {
-    if (index < 149) connection.socket.destroy();
-  }
-  for (const response of [...held]) response.end();
-  await until(() => held.length === 151 || clients[149]!.connection.waiting === undefined);
-  held.at(-1)!.end();
-  assert.equal((await clients[149]!.wire.answers(2)).length, 2);
-});
-
 test('If the parser does not stop, the connection is closed, and the others are served', async (t) => {
   const { connect, held, queue } = await startBench(t, false);
   const [first, second] = [await connect(), await connect()];

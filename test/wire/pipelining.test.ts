@@ -92,15 +92,6 @@ const AFTER_CREATE: readonly (readonly [
 ])[] = [
   // To the parser a second piece of nonsense is one fault more.
   ['a malformed request', `${LIVEZ}nonsense\r\n\r\n`, 'nonsense', '', [201, 200, 400]],
-  ['a header too large', `${LIVEZ}GET /${'x'.repeat(17_000)}`, 'nonsense', '', [201, 200, 431]],
-  ['a refused version', `${LIVEZ}GET /\r\n\r\n`, 'nonsense', '', [201, 200, 505]],
-  [
-    'a malformed body',
-    LIVEZ + requestOf('POST /v1/pets', [CHUNKED], 'x'),
-    'nonsense',
-    '',
-    [201, 200, 400],
-  ],
   ['CONNECT', LIVEZ + requestOf('CONNECT b:443'), 'nonsense', '', [201, 200, 405]],
   ['a request cut by the end', `${LIVEZ}GET /livez`, 'end', '', [201, 200, 400]],
   ['nothing but a half-close', '', 'end', '', [201]],
