@@ -26,8 +26,8 @@ export async function openBothSides(t: TestContext, { server, port }: Service) {
 }
 
 /**
- * Sends a create, and more bytes after it. Resolves when the service has read all of them; `release`
- * lets the create go on.
+ * Sends a create, and more bytes after it. Resolves when the service has read all of them. Then
+ * `release` lets the create go on.
  */
 export async function holdCreate(
   t: TestContext,
