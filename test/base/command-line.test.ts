@@ -6,7 +6,10 @@ import { readCommandLine, type Syntax } from '../../src/base/command-line.ts';
 
 /** A command that takes two arguments. */
 const COMMAND: Syntax = {
-  flags: { name: 'text', only: 'texts', memory: 'switch', list: 'plain', 'etcd-prefix': 'text' },
+  flags: {
+    ...{ name: 'text', only: 'texts', memory: 'switch', list: 'plain' },
+    ...{ from: 'text', 'etcd-prefix': 'text' },
+  },
   operands: 2,
 };
 

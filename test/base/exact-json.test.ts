@@ -1,6 +1,6 @@
 /**
  * JSON with exact integers: the same texts as JSON.parse, with the same errors, and the same values
- * except numbers, which are compared with exact arithmetic (random-json.ts).
+ * except int64, which are exact.
  */
 
 import assert from 'node:assert/strict';
@@ -8,7 +8,6 @@ import { test } from 'node:test';
 import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
 import { rounds } from '../support/extent.ts';
 import { forAll, mutate } from '../support/random.ts';
-import { randomJson } from '../support/random-json.ts';
 
 test('A key __proto__ is a key like any other, and the last of duplicate members wins', () => {
   const value = parseExactJson('{"__proto__":{"id":1},"a":1,"a":"2","a":3}') as { id?: unknown };
@@ -36,25 +35,26 @@ test('A text may be a megabyte of anything', () => {
   }
 });
 
-test('parseExactJson returns the values of JSON.parse, but exact, for generated texts', () => {
-  forAll(2000, (random) => {
-    const { text, value } = randomJson(random, 3);
-    assert.deepEqual(parseExactJson(text), value);
-    assert.deepEqual(toNumbers(value), toNumbers(JSON.parse(text)));
-    const written = stringifyExactJson(value);
-    assert.equal(stringifyExactJson(parseExactJson(written)), written);
-  });
-});
+/** Everything that JSON has. A key has no backslash: some versions of Node read it wrong. */
+const SAMPLE = Buffer.from(
+  ' {"ab" :[1, -0.5e+3,true,null,"x\\"1,-2\\\\",{"":[ ],"__proto__0":"\\uD83d-é"}],\n"98": 12.50e1}\r\n',
+);
 
-test('parseExactJson refuses a damaged text exactly if JSON.parse does, with the same message', () => {
+test('parseExactJson accepts a damaged text exactly if JSON.parse does, with its values, or its message', () => {
   let [valid, invalid] = [0, 0];
   forAll(rounds(5000, 50_000), (random) => {
-    const { text } = randomJson(random, 2);
-    const damaged = mutate(random, Buffer.from(text)).toString();
-    if (assertAsJsonParse(damaged)) valid += 1;
+    if (assertAsJsonParse(mutate(random, SAMPLE).toString())) valid += 1;
     else invalid += 1;
   });
   assert.ok(valid > 500 && invalid > 500, `${valid} valid, ${invalid} not`);
+});
+
+test('A number is a bigint if it is an int64, however it is written', () => {
+  const texts = ['9007199254740993', '-9223372036854775808.00E+00', '9223372036854775808', '-1E-2'];
+  const values = [9007199254740993n, -(2n ** 63n), 2 ** 63, -0.01];
+  assert.deepEqual(parseExactJson(`[0,1,2,3,4,5,6,${texts.join()},{"n":12.50e1}]`), [
+    ...[0n, 1n, 2n, 3n, 4n, 5n, 6n, ...values, { n: 125n }],
+  ]);
 });
 
 test('stringifyExactJson writes the text of JSON.stringify, with the digits of bigints', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -90,16 +90,13 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
     const { mistakes } = await readFile(keys);
     assert.deepEqual(mistakes, ['--api-keys-file must have at least one API key']);
   }
-  const missing = 'cannot be read: ENOENT: no such file or directory';
-  for (const path of ['/etc/petstore/keys', './keys', '../a-b/keys.txt', 'C:\\keys']) {
-    const expected = [`PETSTORE_API_KEYS_FILE (${path}) ${missing}`];
-    assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS_FILE: path }, []), expected);
-  }
-  // What may be an API key that was meant for the other variable is not shown.
-  const long = '/kEyThatIsLongerThanAFolder24';
-  for (const path of [SECRET, 'keys', DIGEST, 'a/b+c=', '/aB3/x+y', long, 'a.b.c']) {
-    const expected = [`--api-keys-file ${missing}`];
-    assert.deepEqual(await mistakesIn({}, ['--api-keys-file', path]), expected);
+  const shown = ['/etc/petstore/keys', './keys', '../a-b/keys.txt', 'C:\\keys'];
+  // They may be API keys that were meant for the other variable.
+  const hidden = [SECRET, 'keys', DIGEST, 'a/b+c=', '/aB3/x+y', '/kEyThatIsLongerThanAFolder24'];
+  for (const path of [...shown, ...hidden]) {
+    const quoted = shown.includes(path) ? ` (${path})` : '';
+    const mistake = `PETSTORE_API_KEYS_FILE${quoted} cannot be read: ENOENT: no such file or directory`;
+    assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS_FILE: path }, []), [mistake]);
   }
   // A user who may not read the file is named.
   const file = { name: 'FILE', text: '/etc/keys' };
@@ -170,9 +167,6 @@ test('An API keys file of up to 1 MiB is read, and a longer one refused', async 
   }
   writeFileSync(path, 'x'.repeat((1 << 20) + 1));
   await assert.rejects(readApiKeysFile(path), /^Error: it is longer than 1048576 bytes$/);
-  await assert.rejects(readApiKeysFile(`${path}2`), { code: 'ENOENT' });
-  mkdirSync(`${path}3`);
-  await assert.rejects(readApiKeysFile(`${path}3`), { code: 'EISDIR' });
 });
 
 const POSIX = { timeout: 60_000, skip: platform() === 'win32' && 'Windows has no such files' };

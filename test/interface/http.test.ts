@@ -49,15 +49,8 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
     ...['/v1/pets\0', '/v1/pets?\xe9', '*', '**', 'v1/pets', '?limit=5', 'http:/v1/pets'].map(at),
     ...['http://', 'http:///v1/pets', 'http://?x', 'ftp://a/', 'http://u@a/', 'a:80'].map(at),
     ...['http://:80/livez', 'http://a,b/', 'http://[::1/', 'http://a#top', 'http://h:abc/'].map(at),
-    // Broken percent-encoding.
-    ...[
-      '/v1/pets/%C3',
-      '/%ff/pets/1',
-      '/livez?%',
-      '/v1/pets/%3%31',
-      '/v1/pets/%2%35',
-      '/v1/pets%',
-    ].map((path) => lastRequestOf(`GET ${path}`)),
+    // Percent-encoding that is broken, although its parts become right if they are decoded alone.
+    ...['/v1/pets/%3%31', '/v1/pets/%2%35', '/livez?%'].map((path) => lastRequestOf(`GET ${path}`)),
     // Header fields: no name, a space within a name, whitespace first, a folded field, bare CR, LF.
     ...[': y', 'X Y: z', 'X: y\r\n\tz', 'X: y\rz'].map((field) => withHost('Host: a', field)),
     ...[withHost(' Host: a'), withHost('Host: a\nX: y')],
@@ -137,9 +130,7 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
     ...['/pets', '/v1x/pets', '/V1/pets', '//v1/pets'].map((path) =>
       withoutKey(lastRequestOf(`GET ${path}`)),
     ),
-    ...['/v1%2Fpets', '/v1/./pets', '/v1/../v1/pets', '/v1/pets/1/'].map((path) =>
-      lastRequestOf(`GET ${path}`),
-    ),
+    lastRequestOf('GET /v1%2Fpets'),
   ],
   // A parameter is decoded once, and an encoded slash stays in it.
   not_found: ['%2531', '1%2F', '..', '+'].map((petId) => lastRequestOf(`GET /v1/pets/${petId}`)),

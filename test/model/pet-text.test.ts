@@ -47,7 +47,6 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
   const statuses = 'status must be one of available, pending, sold, not';
   const cases: readonly (readonly [text: string, sentences: string])[] = [
     ['{}', 'name is required; categoryId is required'],
-    ['{"Name":"a","categoryID":1}', 'name is required; categoryId is required'],
     [
       '{"name":1,"categoryId":"7","status":"gone"}',
       `name must be a string, not 1; categoryId ${expected} "7"; ${statuses} "gone"`,
@@ -61,13 +60,9 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
       `name must be a string, not an array; categoryId ${expected} 1.5`,
     ],
     [`{"name":"a","categoryId":${MAX + 1n}}`, `categoryId ${expected} ${MAX + 1n}`],
-    ['{"name":"a","categoryId":{}}', `categoryId ${expected} an object`],
-    ['{"name":"a","categoryId":1,"status":"Sold"}', `${statuses} "Sold"`],
     ['{"name":"a","categoryId":1,"status":["sold\\n"]}', `${statuses} an array`],
     ['{"name":"a","name":1,"categoryId":1}', 'name must be a string, not 1'],
     [' [] ', 'Expected an object but got an array'],
-    ['"{}"', 'Expected an object but got "{}"'],
-    [`"${'x'.repeat(60)}"`, `Expected an object but got "${'x'.repeat(60)}"`],
     [`"${'x'.repeat(61)}"`, `Expected an object but got "${'x'.repeat(60)}…"`],
     // No surrogate pair is split.
     [`"${'x'.repeat(59)}🐶y"`, `Expected an object but got "${'x'.repeat(59)}…"`],

@@ -44,7 +44,6 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
 `,
   ],
   ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
-  ['make-key x y', {}, 2, 'petstore: Unexpected argument 2: see --help\n'],
   ['make-key sha256', {}, 2, 'petstore: NAME must not be sha256\n'],
   ['check-data -h', {}, 0, /^Usage: petstore check-data \[file\]\n/],
   ['check-data none.json', {}, 1, /^petstore: There is no data file .*none\.json\n$/],
@@ -55,12 +54,6 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
   ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
   ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
-  [
-    'init-etcd --etcd http://e:1 --port 99999',
-    {},
-    2,
-    'petstore: Unknown option --port: see --help\n',
-  ],
   // It does not check the settings of the service that are not for etcd.
   [
     'init-etcd --etcd http://e:1 --etcd-prefix x',
@@ -68,16 +61,6 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
     2,
     /^petstore: --etcd-prefix must be .*, not "x"\n$/,
   ],
-  // In the service, --prefix is what every path begins with.
-  ...['init-etcd --etcd http://e:1', 'copy-pets --from a --to-etcd http://e:1'].map(
-    (args) =>
-      [
-        `${args} --prefix x/`,
-        {},
-        2,
-        'petstore: Unknown option --prefix: did you mean --etcd-prefix?\n',
-      ] as const,
-  ),
   ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
   [
     'copy-pets --from a --to-etcd nope',
@@ -126,19 +109,10 @@ test('make-key prints another API key each time, and its line, with a name if on
 test('A Node.js that is older than package.json demands is refused', async (t) => {
   const { engines } = JSON.parse(readText('package.json')) as { engines: { node: string } };
   assert.equal(engines.node, '^20.19.2 || >=22.15.1');
-  for (const version of ['v18.20.8', 'v20.18.3', 'v20.19.1', 'v21.9.0', 'v22.9.0', 'v22.15.0']) {
-    assert.ok(nodeVersionProblem(version), version);
-  }
-  for (const version of [
-    'v20.19.2',
-    'v20.20.0',
-    'v22.15.1',
-    'v22.16.0',
-    'v23.0.0',
-    'v26.0.0-rc.1',
-  ]) {
-    assert.equal(nodeVersionProblem(version), undefined, version);
-  }
+  const older = ['v18.20.8', 'v20.18.3', 'v20.19.1', 'v21.9.0', 'v22.9.0', 'v22.15.0'];
+  const others = ['v20.19.2', 'v20.20.0', 'v22.15.1', 'v22.16.0', 'v23.0.0', 'v26.0.0-rc.1'];
+  const refused = [...older, ...others].filter((version) => nodeVersionProblem(version));
+  assert.deepEqual(refused, older);
   const hook = `Object.defineProperty(process, 'version', { value: 'v20.18.0' })`;
   const service = startFor(t, ['--memory', '--port', '0'], { hook });
   const needed = 'Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not v20.18.0';

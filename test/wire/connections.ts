@@ -10,7 +10,7 @@ import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService, type Service } from '../support/http/service.ts';
 import { CREATE, lastRequestOf } from '../support/http/requests.ts';
-import { openWire, talk, type Wire } from '../support/http/wire.ts';
+import { openWire, talk } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 /** The log of a service that must log nothing. The service catches what a log throws at once. */
@@ -18,30 +18,23 @@ export const noLog: Log = (...entry) => {
   setImmediate(() => assert.fail(JSON.stringify(entry)));
 };
 
-export interface BothSides {
-  readonly wire: Wire;
-  readonly serverSide: Socket;
-}
-
-export async function openBothSides(t: TestContext, { server, port }: Service): Promise<BothSides> {
+/** Opens a connection, and resolves with its two ends. */
+export async function openBothSides(t: TestContext, { server, port }: Service) {
   const accepted = once(server, 'connection') as Promise<[Socket]>;
   const wire = await openWire(t, port);
   return { wire, serverSide: (await accepted)[0] };
 }
 
-export interface HeldCreate extends BothSides {
-  readonly service: Service;
-  /** Lets the create go on. */
-  release(): void;
-}
-
-/** Sends a create, and more bytes after it. Resolves when the service has read all of them. */
+/**
+ * Sends a create, and more bytes after it. Resolves when the service has read all of them. Then
+ * `release` lets the create go on.
+ */
 export async function holdCreate(
   t: TestContext,
   more: string,
   limits: Partial<Limits> = {},
   log: Log = () => undefined,
-): Promise<HeldCreate> {
+) {
   const memory = createMemoryStore();
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -66,24 +66,6 @@ test('The service does not wait for the rest of a body after an early response',
   }
 });
 
-/**
- * What follows an early response in its body: in the next read, or in the same one, since node:http
- * runs the next tick with the first chunk.
- */
-for (const [first, second] of [
-  ['1\r\nx\r\n', 'no size\r\n'],
-  ['1\r\nx\r\nno size\r\n', ''],
-] as const) {
-  test(`A body with ${JSON.stringify(first)} and then "${second}" does not reset its early response, the only one`, async (t) => {
-    const { wire, serverSide } = await openBothSides(t, service);
-    wire.socket.write(requestOf('POST /v1/nothing', [CHUNKED], first));
-    assertErrorAnswer((await wire.answers(1))[0], 'unknown_path');
-    assert.equal(serverSide.destroyed, false);
-    wire.socket.write(second);
-    assert.equal((await wire.allAnswers()).length, 1);
-  });
-}
-
 test('A long response goes out to its end if the body of its request is malformed', async (t) => {
   const own = await openService(t);
   await addLongPets(own, 100);

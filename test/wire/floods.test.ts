@@ -7,17 +7,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { LIVEZ, lastRequestOf } from '../support/http/requests.ts';
+import { lastRequestOf } from '../support/http/requests.ts';
 import { openWire, type Wire } from '../support/http/wire.ts';
 import { KEY, portOf, startOn, type Process } from '../support/process/process.ts';
-import { until } from '../support/until.ts';
 
 const CONNECTIONS = rounds(80, 300);
 const FLOOD_BYTES = 65_536;
@@ -88,63 +85,5 @@ for (const form of FORMS) {
     const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
     const peak = 1024 * Number(/VmHWM:\s+([0-9]+) kB/.exec(status)?.[1]);
     assert.ok(peak < MAX_PEAK_BYTES, `${Math.round(peak / 1e6)} MB at the peak`);
-  });
-}
-
-/** Clients that send a batch, and are replaced by new ones. */
-const CHURNS: readonly (readonly [what: string, clients: number, isReset: boolean])[] = [
-  ['leave when they have half of their responses', 150, false],
-  ['reset their connection after 30 KB', 200, true],
-];
-
-for (const [what, clients, isReset] of CHURNS) {
-  test(`${clients} clients that pipeline, ${what}, and come again, delay no other`, async (t) => {
-    const [, port] = await startSmall(t);
-    let receivedBytes = 0;
-    const sockets = new Set<Socket>();
-    const batch = PLAIN.repeat(Math.floor(FLOOD_BYTES / PLAIN.length));
-    const enter = (): void => {
-      if (t.signal.aborted) return;
-      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-      sockets.add(socket);
-      let received = 0;
-      socket.on('data', ({ length }) => {
-        received += length;
-        receivedBytes += length;
-        if (isReset && received > 30_000) socket.resetAndDestroy();
-        else if (received > 200_000) socket.destroy();
-      });
-      socket.on('close', () => {
-        sockets.delete(socket);
-        enter();
-      });
-      socket.write(batch);
-    };
-    const idle = await Promise.all(Array.from({ length: 70 }, () => openWire(t, port)));
-    const established = await openWire(t, port, LIVEZ);
-    await established.answers(1);
-    for (let entered = 0; entered < clients; entered += 1) enter();
-    t.after(() => {
-      for (const socket of sockets) socket.removeAllListeners('close').destroy();
-    });
-    await until(() => receivedBytes > 1e6);
-
-    const waits: number[] = [];
-    for (let asked = 2; asked < 22; asked += 1) {
-      const before = receivedBytes;
-      established.socket.write(LIVEZ);
-      await established.answers(asked);
-      waits.push(receivedBytes - before);
-      const newcomer = connect(port, '127.0.0.1');
-      newcomer.write(lastRequestOf('GET /livez'));
-      const [chunk] = (await once(newcomer, 'data')) as [Buffer];
-      assert.match(chunk.toString(), /^HTTP\/1\.1 200 /);
-      newcomer.destroy();
-    }
-    // In response bytes of the others: five batches, and half of the times half a batch.
-    waits.sort((a, b) => a - b);
-    const [median, longest] = [waits[10]!, waits[19]!];
-    assert.ok(median < 250_000 && longest < 2_500_000, `${median} and ${longest} bytes`);
-    for (const { socket } of idle) assert.equal(socket.destroyed, false);
   });
 }

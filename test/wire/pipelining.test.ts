@@ -92,15 +92,6 @@ const AFTER_CREATE: readonly (readonly [
 ])[] = [
   // To the parser a second piece of nonsense is one fault more.
   ['a malformed request', `${LIVEZ}nonsense\r\n\r\n`, 'nonsense', '', [201, 200, 400]],
-  ['a header too large', `${LIVEZ}GET /${'x'.repeat(17_000)}`, 'nonsense', '', [201, 200, 431]],
-  ['a refused version', `${LIVEZ}GET /\r\n\r\n`, 'nonsense', '', [201, 200, 505]],
-  [
-    'a malformed body',
-    LIVEZ + requestOf('POST /v1/pets', [CHUNKED], 'x'),
-    'nonsense',
-    '',
-    [201, 200, 400],
-  ],
   ['CONNECT', LIVEZ + requestOf('CONNECT b:443'), 'nonsense', '', [201, 200, 405]],
   ['a request cut by the end', `${LIVEZ}GET /livez`, 'end', '', [201, 200, 400]],
   ['nothing but a half-close', '', 'end', '', [201]],
@@ -167,23 +158,18 @@ for (const [what, bytes, status] of LAST) {
 }
 
 test('A HEAD whose body is malformed gets 400 without content', async (t) => {
-  const memory = createMemoryStore();
-  let listed = 0;
+  let isListed = false;
   const list = (): Promise<never> => {
-    listed += 1;
+    isListed = true;
     return new Promise(() => undefined);
   };
-  const own = await openService(t, { store: { ...memory, list } });
-  for (const before of ['', LIVEZ]) {
-    const wire = await openWire(t, own.port, before + requestOf('HEAD /v1/pets', [CHUNKED]));
-    const asked = listed + 1;
-    await until(() => listed === asked);
-    wire.socket.write('x');
-    const answers = await wire.allAnswers(true);
-    assert.equal(answers.length, before === '' ? 1 : 2);
-    assert.deepEqual([answers.at(-1)?.status, answers.at(-1)?.body], [400, '']);
-    assert.ok(Number(answers.at(-1)?.headers.get('content-length')) > 0);
-  }
+  const own = await openService(t, { store: { ...createMemoryStore(), list } });
+  const wire = await openWire(t, own.port, LIVEZ + requestOf('HEAD /v1/pets', [CHUNKED]));
+  await until(() => isListed);
+  wire.socket.write('x');
+  const [, answer, ...more] = await wire.allAnswers(true);
+  assert.deepEqual([answer?.status, answer?.body, more], [400, '', []]);
+  assert.ok(Number(answer?.headers.get('content-length')) > 0);
 });
 
 test('A GET with a body of exactly the limit gets its response before the body, and its connection stays', async (t) => {
