@@ -312,17 +312,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   link: ({ memory }, text) => memory.link(...twoPaths(text)),
   append({ memory }, text) {
     const [, name = '', more = ''] = /^(\S+) (.*)$/.exec(text)!;
-    const bytes = Buffer.from(unescaped(more), 'latin1');
-    memory.write(pathOf(name), Buffer.concat([memory.read(pathOf(name)), bytes]));
-  },
-  /** Takes a line out of the file, counted from 1. */
-  lose({ memory }, text) {
-    const [name = '', line] = text.split(' ');
-    const lines = memory
-      .read(pathOf(name))
-      .toString()
-      .split(/(?<=\n)/);
-    memory.write(pathOf(name), lines.toSpliced(Number(line) - 1, 1).join(''));
+    memory.write(pathOf(name), `${memory.read(pathOf(name))}${unescaped(more)}`);
   },
   /** Cuts the file off at a length, or at so many bytes before its end. */
   async cut({ memory }, text) {
@@ -330,13 +320,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const length = memory.read(pathOf(name)).subarray(0, Number(bytes)).length;
     await (await memory.open(pathOf(name), 'edit')).truncate(length);
   },
-  /** Replaces the first such text in the file, in its place. */
+  /** Replaces what first matches the pattern, in the file's place; by nothing if that is all. */
   async edit({ memory }, text) {
-    const [name = '', from = '', to = ''] = text.split(' ');
-    const content = memory.read(pathOf(name)).toString('latin1').replace(from, to);
+    const [name = '', pattern = '', to = ''] = text.split(' ');
+    const content = `${memory.read(pathOf(name))}`.replace(new RegExp(pattern), to);
     const file = await memory.open(pathOf(name), 'edit');
     await file.truncate(0);
-    file.writeNow(Buffer.from(content, 'latin1'), 0, 0);
+    file.writeNow(Buffer.from(content), 0, 0);
   },
   files({ memory }) {
     const files = Object.entries(memory.contents()).sort();
@@ -375,16 +365,16 @@ function contentOf(text: string): string {
 }
 
 /**
- * Creates a Rex, or a pet with this name, and with a key such as k1 if there is one: `k1 Tom`. The
- * name x9 has nine letters. Resolves with what the client gets.
+ * Creates a Rex, or a pet with this name, and with a key such as k1 if there is one: `k1 Tom`. A key
+ * may be given by its hash. The name x9 has nine letters. Resolves with what the client gets.
  */
 async function outcomeOf({ store }: StoreScript, text: string): Promise<string> {
-  const [, key, given] = /^(?:k(\d) ?)?(.*)$/.exec(text)!;
+  const [, key, given] = /^(?:k([0-9a-f]{32}|\d) ?)?(.*)$/.exec(text)!;
   const [, letter = '', length] = /^(.)(\d+)$/.exec(given!) ?? [];
   const name = length === undefined ? given || REX.name : letter.repeat(Number(length));
   try {
     if (key === undefined) return `stored ${(await store!.create({ ...REX, name })).id}`;
-    const hash = requestKey(Number(key));
+    const hash = key.length === 1 ? requestKey(Number(key)) : key;
     const { pet, isReplayed } = await store!.createOnce({ ...REX, name }, hash);
     return `stored ${pet.id}${isReplayed ? ' before' : ''}`;
   } catch (error) {
