@@ -26,23 +26,17 @@ import { openScene, type Scene } from './scene.ts';
 const CONNECTIONS = 6;
 
 /** A service under load, which has acknowledged 60 creates. */
-interface LoadedScene extends Scene {
-  /** Resolves when the service has acknowledged so many more, or has ended. */
-  answered(pets: number): Promise<void>;
-  /** Kills the service, and waits for the load to end. */
-  kill(): Promise<void>;
-}
-
-async function underLoad(t: TestContext): Promise<LoadedScene> {
+async function underLoad(t: TestContext) {
   const scene = await openScene(t, join(tempDir(t), 'data'));
   const { service, port, ledger, random } = scene;
   const load = startLoad(port, ledger, random, CONNECTIONS);
   await load.answered(60);
+  /** Kills the service, and waits for the load to end. */
   const kill = async (): Promise<void> => {
     await end(service, 'SIGKILL');
     await load.ended;
   };
-  return { ...scene, answered: (pets) => load.answered(pets), kill };
+  return { ...scene, load, kill };
 }
 
 /** Compares the pets that a start finds in the file with the ledger. */
@@ -121,19 +115,17 @@ for (const [what, change] of Object.entries(CHANGES)) {
       service.child.kill(ending);
       service.child.kill('SIGCONT');
       assert.equal(await service.exit(), ending === 'SIGTERM' ? 0 : ending);
-      await recoverFrom(t, scene, savedIn(folder));
+      const saved = savedIn(folder);
+      const line = new RegExp(
+        `^petstore: \\S+/${saved} has [^]*rename it to the data file[^]*\\n$`,
+      );
+      // Before anything else that is wrong, and each time.
+      for (let start = 0; start < 2; start += 1) await assertRefused(startOn(t, dataFile), line);
+      renameSync(join(folder, saved), dataFile);
+      rmSync(`${dataFile}.journal`, { force: true });
+      await assertAllThere(scene);
     });
   }
-}
-
-/** A start is refused and names the saved file, which has all pets, before anything else. */
-async function recoverFrom(t: TestContext, scene: Scene, saved: string): Promise<void> {
-  const { folder, dataFile } = scene;
-  const line = new RegExp(`^petstore: \\S+/${saved} has [^]*rename it to the data file[^]*\\n$`);
-  for (let start = 0; start < 2; start += 1) await assertRefused(startOn(t, dataFile), line);
-  renameSync(join(folder, saved), dataFile);
-  rmSync(`${dataFile}.journal`, { force: true });
-  await assertAllThere(scene);
 }
 
 test('A backup of hard links has all pets of its time, and is not written to', async (t) => {
@@ -151,7 +143,7 @@ test('A backup of hard links has all pets of its time, and is not written to', a
     /^petstore: \S+ is in use already: .* It has another link, such as that of a backup/;
   await assertRefused(startOn(t, join(backup, 'pets.json')), inUse);
   rmSync(lock);
-  await scene.answered(50);
+  await scene.load.answered(50);
   await scene.kill();
   const before = readFileSync(linked!);
   await assertAllThere(scene);
