@@ -32,6 +32,7 @@ testPetStoreContract(
   { isDurable: true },
 );
 
+testScript('stores/file/check.script');
 testScript('stores/file/file-log.script');
 testScript('stores/file/creates.script');
 testScript('stores/file/recovery.script');

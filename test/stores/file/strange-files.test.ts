@@ -27,7 +27,7 @@ import { clientMessage } from '../../../src/stores/failure-report.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
-import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
+import { systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 import { addPet, end, KEY, SERVER_JS, startProgram } from '../../support/process/process.ts';
@@ -125,20 +125,6 @@ test('A data file that is mounted by itself is refused', ROOT, async (t) => {
   } finally {
     execFileSync('umount', [path]);
   }
-});
-
-test('No two unfinished files have the same name', async () => {
-  const memory = createMemoryDisk();
-  const names: string[] = [];
-  const rename: typeof memory.rename = (from, to) => (names.push(from), memory.rename(from, to));
-  for (let start = 0; start < 3; start += 1) {
-    const store = await openFileStore({ path: PATH, disk: { ...memory, rename } });
-    await store.create(REX);
-    await store.close();
-  }
-  assert.ok(names.length >= 6);
-  assert.equal(new Set(names).size, names.length);
-  for (const name of names) assert.match(name, /^\/d\/pets\.json\.unfinished-[0-9a-f]{8}$/);
 });
 
 test(

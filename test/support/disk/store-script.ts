@@ -25,6 +25,8 @@ import {
   StoreUnavailableError,
 } from '../../../src/model/pet-store.ts';
 import { InvalidPetError } from '../../../src/model/pet-text.ts';
+import { verifyData } from '../../../src/stores/file/data-file.ts';
+import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { requestKey } from '../pets/request-keys.ts';
@@ -80,6 +82,10 @@ class StoreScript {
   #lost = '';
   #status = '';
 
+  get disk(): Disk {
+    return intercept(this.memory, (...call) => this.#operate(...call));
+  }
+
   async run(line: string): Promise<void> {
     const [, name = '', text = ''] = /^(\w+) ?(.*)$/.exec(line) ?? [];
     const command = COMMANDS[name] ?? assert.fail(`There is no command ${line}`);
@@ -90,7 +96,7 @@ class StoreScript {
 
   async open(): Promise<void> {
     [this.pets, this.#lost, this.openFiles] = [new PetTable(), '', 0];
-    const disk = intercept(this.memory, (...call) => this.#operate(...call));
+    const { disk } = this;
     this.store = await openFileStore({
       ...{ path: PATHS['snapshot']!, pets: this.pets, ...this.clock.startProcess() },
       disk: {
@@ -242,6 +248,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     script.memory = copyOf(script.memory);
     script.store = undefined;
   },
+  /** What check-data finds, beside a store or without one. */
+  check: ({ disk }) =>
+    verifyData(disk, pathOf('snapshot')).then(
+      ({ pets, snapshotPets }) => `${pets.length} pets, ${snapshotPets} of them in the data file`,
+      ({ message }: Error) => message,
+    ),
   create: outcomeOf,
   /** Sends so many creates at once, and waits for none of them. */
   async send(script, text) {
