@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import {
-  appendFileSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -90,7 +89,9 @@ test('After rm -rf of the folder and SIGTERM the pets are in a saved file', asyn
 
 const CHANGES: Readonly<Record<string, (dataFile: string) => void>> = {
   removed: (dataFile) => rmSync(dataFile),
-  edited: (dataFile) => appendFileSync(dataFile, '\n'),
+  // In its place: it has as many bytes as before.
+  edited: (dataFile) =>
+    writeFileSync(dataFile, readFileSync(dataFile, 'latin1').replaceAll('\t', ' ')),
   replaced: (dataFile) => {
     writeFileSync(`${dataFile}.new`, '[{"id":1,"name":"Tom","categoryId":7}]');
     renameSync(`${dataFile}.new`, dataFile);

@@ -169,21 +169,20 @@ export class SimulatedDisk {
   }
 
   /** Another program removes the file, or replaces it by one with this content. */
-  intrude(path: string, content?: Buffer): void {
+  intrude(path: string, content?: Buffer, isSynced = true): void {
     this.image = changeNames(this.image, [[path, undefined]]);
     if (content !== undefined) {
       this.image = createFile(this.image, path, 0o644);
       const id = this.#idAt(path);
-      this.image = syncFile(changeFile(this.image, id, 0, content), id);
+      this.image = changeFile(this.image, id, 0, content);
+      if (isSynced) this.image = syncFile(this.image, id);
     }
     this.image = syncNames(this.image, dirname(path));
   }
 
   /** Another program puts a copy of the file in its place, and syncs its name, but not the copy. */
   restore(path: string): void {
-    const { cached } = this.image.files.get(this.#idAt(path))!;
-    this.image = createFile(changeNames(this.image, [[path, undefined]]), path, 0o644);
-    this.image = syncNames(changeFile(this.image, this.#idAt(path), 0, cached), dirname(path));
+    this.intrude(path, this.image.files.get(this.#idAt(path))!.cached, false);
   }
 
   #idAt(path: string): number {

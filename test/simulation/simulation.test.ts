@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
@@ -75,23 +75,16 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   'Failing memory leaves no create in doubt': createsInDoubtByMemory,
 };
 
-const outcomes = new Map<string, () => readonly (readonly string[])[]>();
+const sums = { cases: 0, breaks: 0 };
+const tests = new Map<string, (t: TestContext) => void>();
+
 for (const [name, casesOf] of Object.entries(RUNS)) {
-  const collect = async (): Promise<readonly (readonly string[])[]> => {
+  const outcome = await runBeforeTests(async () => {
     const cases: (readonly string[])[] = [];
     for await (const complaints of casesOf()) cases.push(complaints);
     return cases;
-  };
-  outcomes.set(name, await runBeforeTests(collect));
-}
-const catches = new Map<string, () => readonly string[]>();
-for (const [what, search] of BREAKS) catches.set(what, await runBeforeTests(search));
-
-const sums = { cases: 0, breaks: 0 };
-after(() => console.log(`Simulation: ${sums.cases} cases; ${sums.breaks} breaks caught`));
-
-for (const [name, outcome] of outcomes) {
-  test(name, (t) => {
+  });
+  tests.set(name, (t) => {
     const cases = outcome();
     sums.cases += cases.length;
     t.diagnostic(`${cases.length} cases`);
@@ -101,11 +94,15 @@ for (const [name, outcome] of outcomes) {
   });
 }
 
-for (const [what, outcome] of catches) {
-  test(`The simulation catches a store that ${what}`, (t) => {
+for (const [what, search] of BREAKS) {
+  const outcome = await runBeforeTests(search);
+  tests.set(`The simulation catches a store that ${what}`, (t) => {
     const [complaint] = outcome();
     assert.ok(complaint !== undefined);
     sums.breaks += 1;
     t.diagnostic(complaint);
   });
 }
+
+for (const [name, run] of tests) test(name, run);
+after(() => console.log(`Simulation: ${sums.cases} cases; ${sums.breaks} breaks caught`));

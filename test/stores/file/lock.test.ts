@@ -1,15 +1,7 @@
 /** The lock: one store at a time, and free as soon as its holder ends, however it ends. */
 
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  linkSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -69,33 +61,22 @@ test('A lock file that cannot be made is an error', async (t) => {
   await assert.rejects(nodeDisk.lock(join(tempDir(t), 'none', 'lock')), { code: 'ENOENT' });
 });
 
-test(
-  'A command flock that is missing, cannot be run, fails or grants a lock twice is an error',
-  FLOCK,
-  async (t) => {
-    const folder = tempDir(t);
-    const { PATH } = process.env;
-    process.env['PATH'] = folder;
-    t.after(() => (process.env['PATH'] = PATH));
-    const start = 'The command flock, which keeps a second process away,';
-    await assert.rejects(nodeDisk.lock(join(folder, 'lock')), {
-      message: `${start} is not installed`,
-    });
-    writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
-    await assert.rejects(nodeDisk.lock(join(folder, 'lock')), {
-      message: `${start} cannot be run: spawn flock EACCES`,
-    });
-    rmSync(join(folder, 'flock'));
-    writeFileSync(join(folder, 'flock'), '#!/bin/sh\necho no locks >&2\nexit 1\n', { mode: 0o755 });
-    await assert.rejects(nodeDisk.lock(join(folder, 'lock')), {
-      message: 'The command flock failed (1): no locks',
-    });
-    writeFileSync(join(folder, 'flock'), '#!/bin/sh\nexit 0\n');
-    await assert.rejects(nodeDisk.lock(join(folder, 'lock')), {
-      message: /^A lock on .*lock does not keep a second process away: .*grants it twice/,
-    });
-  },
-);
+const FLOCKS: readonly (readonly [program: string | undefined, mode: number, error: RegExp])[] = [
+  [undefined, 0, /^The command flock, which keeps a second process away, is not installed$/],
+  ['no program', 0o644, /^The command flock, which .*, cannot be run: spawn flock EACCES$/],
+  ['#!/bin/sh\necho no locks >&2\nexit 1\n', 0o755, /^The command flock failed \(1\): no locks$/],
+  ['#!/bin/sh\nexit 0\n', 0o755, /^A lock on .*lock does not keep a second .*: .*grants it twice/],
+];
+
+test('A command flock that is missing, or does not lock, is an error', FLOCK, async (t) => {
+  const { PATH } = process.env;
+  t.after(() => (process.env['PATH'] = PATH));
+  for (const [program, mode, message] of FLOCKS) {
+    const folder = (process.env['PATH'] = tempDir(t));
+    if (program !== undefined) writeFileSync(join(folder, 'flock'), program, { mode });
+    await assert.rejects(nodeDisk.lock(join(folder, 'lock')), { message });
+  }
+});
 
 /** On other systems it is not known. */
 function countOpenFiles(): number {

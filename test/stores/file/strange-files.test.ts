@@ -38,18 +38,6 @@ const POSIX = { skip: platform() === 'win32' && 'Windows has other links and loc
 const ROOT = { skip: !IS_ROOT && 'needs root' };
 const NOBODY = 65_534;
 
-test('A checkpoint does not replace a data file of the same length with other pets', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  for (const isLast of [false, true]) {
-    const store = await openFileStore({ path });
-    await store.create(REX);
-    const other = readFileSync(path, 'latin1').replace('Rex', 'Tom');
-    if (isLast) writeFileSync(path, other);
-    await store.close();
-    if (isLast) assert.equal(readFileSync(path, 'latin1'), other);
-  }
-});
-
 for (const given of [0o640, 0o444, 0o6640]) {
   const mode = given & 0o777;
   const name = `With mode ${given.toString(8)} of the data file each checkpoint has ${mode.toString(8)}`;

@@ -1,10 +1,30 @@
 /** Files of gigabytes, as something gone wild leaves them, and what reading them takes. */
 
+import assert from 'node:assert/strict';
 import { systemMemory, type Memory } from '../../../src/base/system.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 
+/** Checks that such a file is refused as damaged at the byte, with so much memory at most. */
+export async function assertFloodRefused(
+  [start, filler]: readonly [start: Buffer | string, filler: string],
+  at: number,
+  mostBytes: number,
+  read: (file: DiskFile, memory: Memory) => Promise<unknown>,
+): Promise<void> {
+  let taken = 0;
+  const bytes = (length: number): Buffer => {
+    taken += length;
+    assert.ok(taken <= mostBytes, `${taken} bytes`);
+    return systemMemory.bytes(length);
+  };
+  const file = floodedFile(Buffer.from(start as string), Buffer.from(filler, 'latin1'), 5e9);
+  const message = new RegExp(` is damaged at byte ${at}: `);
+  const error = { name: 'DamagedFileError', message };
+  await assert.rejects(read(file, { ...systemMemory, bytes }), error);
+}
+
 /** A file with these bytes, and behind them the filler again and again. */
-export function floodedFile(start: Buffer, filler: Buffer, length: number): DiskFile {
+function floodedFile(start: Buffer, filler: Buffer, length: number): DiskFile {
   const block = Buffer.alloc(1 << 16, filler);
   return {
     ...({} as DiskFile),
@@ -18,17 +38,4 @@ export function floodedFile(start: Buffer, filler: Buffer, length: number): Disk
       return block.copy(bytes, offset, phase, Math.min(block.length, phase + room));
     },
   };
-}
-
-/** Memory that tells how much was taken of it, all in all. */
-export function countingMemory(): { memory: Memory; most: () => number } {
-  let taken = 0;
-  const memory: Memory = {
-    ...systemMemory,
-    bytes(length) {
-      taken += length;
-      return systemMemory.bytes(length);
-    },
-  };
-  return { memory, most: () => taken };
 }
