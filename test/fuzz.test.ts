@@ -72,7 +72,7 @@ const EDITS: readonly (readonly [part: RegExp, ...instead: string[]])[] = [
 
 /** A read, or a create; half of them with edits. */
 function randomRequest(random: Random): string {
-  const pet = randomPetText(random, randomNewPet(random), { withKeysTwice: true });
+  const pet = randomPetText(random, randomNewPet(random));
   const body = random.oneIn(8) ? random.pick(BODIES) : pet;
   let request = requestOf(random.pick(LINES));
   if (random.oneIn(3)) request = requestOf('POST /v1/pets', [], body);
