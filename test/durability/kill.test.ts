@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
-import { end, portOf, runScript, startOn, type Process } from '../support/process/process.ts';
+import { end, portOf, runScript, startOn } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -31,7 +31,13 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
     const service = startOn(t, dataFile);
     const port = await portOf(service);
     ledger.check(await listAllPets(port));
-    await killUnderLoad(service, port, ledger, random);
+    const load = startLoad(port, ledger, random, CONNECTIONS, true);
+    await load.answered(random.below(400));
+    // In some rounds the process is killed during its last checkpoint.
+    if (random.oneIn(3)) service.child.kill('SIGTERM');
+    await sleep(random.below(20));
+    await end(service, 'SIGKILL');
+    await load.ended;
     sentAgain += ledger.unanswered.length;
   }
 
@@ -59,19 +65,4 @@ async function killWhileStarting(t: TestContext, dataFile: string, random: Rando
   const service = startOn(t, dataFile);
   await sleep(random.below(200));
   await end(service, 'SIGKILL');
-}
-
-async function killUnderLoad(
-  service: Process,
-  port: number,
-  ledger: PetLedger,
-  random: Random,
-): Promise<void> {
-  const load = startLoad(port, ledger, random, CONNECTIONS, true);
-  await load.answered(random.below(400));
-  // In some rounds the process is killed during its last checkpoint.
-  if (random.oneIn(3)) service.child.kill('SIGTERM');
-  await sleep(random.below(20));
-  service.child.kill('SIGKILL');
-  await Promise.all([load.ended, service.exit()]);
 }

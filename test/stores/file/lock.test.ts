@@ -5,10 +5,8 @@ import { chmodSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
@@ -40,21 +38,6 @@ test('A lock file with any content is locked, and left as it is', POSIX, async (
   await store.close();
   assert.equal(readFileSync(`${path}.lock`, 'utf8'), 'process 4711\n');
   assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o640);
-});
-
-test('A start is refused if the lock file is removed while it is locked', async () => {
-  const disk = createMemoryDisk();
-  let held = 0;
-  const lock: Disk['lock'] = async (path) => {
-    const taken = (await disk.lock(path))!;
-    held += 1;
-    await disk.remove(path);
-    return { ...taken, release: () => taken.release().then(() => void (held -= 1)) };
-  };
-  await assert.rejects(openFileStore({ path: '/d/pets.json', disk: { ...disk, lock } }), {
-    message: /^\/d\/pets\.json\.lock was removed while it was being locked, or is on a file system/,
-  });
-  assert.equal(held, 0);
 });
 
 test('A lock file that cannot be made is an error', async (t) => {
