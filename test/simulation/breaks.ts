@@ -137,10 +137,10 @@ export const BREAKS: readonly Break[] = [
     ),
     'finds no keys': inClass(IdempotencyKeys, 'find', () => () => undefined),
   }),
-  ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retryFailedSync }),
+  ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retrying('sync') }),
   ...catches(byFault(liveOnce, FOLDER_SYNC), {
     'takes a failed sync of a folder for one that succeeded': broken.ignoreFailedFolderSync,
-    'retries a failed sync of a folder': broken.retryFolderSync,
+    'retries a failed sync of a folder': broken.retrying('syncDirectory'),
   }),
   ...catches(byFault(liveOnce, WRITE), {
     'does not roll back a failed line': without(/; truncate \S+\.journal$/),

@@ -109,11 +109,6 @@ function onCall<T>(
   });
 }
 
-/** A failed sync is tried again on the same file. */
-export const retryFailedSync: Change = onCall('sync', (sync, _, path) =>
-  path === JOURNAL ? sync().catch(sync) : sync(),
-);
-
 /** Half of a write is written, and counts as all of it. */
 export const ignoreShortWrites: Change = onCall('write', async (write, [bytes, offset]) => {
   await write();
@@ -125,8 +120,9 @@ export const ignoreFailedFolderSync: Change = onCall('syncDirectory', (sync) =>
   sync().catch(() => undefined),
 );
 
-/** A failed sync of a folder is tried again. */
-export const retryFolderSync: Change = onCall('syncDirectory', (sync) => sync().catch(sync));
+/** A failed sync, of files or of folders, is tried again. */
+export const retrying = (operation: 'sync' | 'syncDirectory'): Change =>
+  onCall(operation, (sync) => sync().catch(sync));
 
 /** What is at a path is always what was there first, or what one of these operations made of it. */
 export function blindFor(blindPath: string, ...own: readonly DiskCall['operation'][]): Change {

@@ -87,9 +87,7 @@ export function changeFile(
 
 /** Gives the file another content, durably, as another program would. */
 export function overwriteFile(image: DiskImage, id: number, content: Buffer): DiskImage {
-  const file = image.files.get(id)!;
-  const version = file.version + 1;
-  return setFile(image, id, { ...file, cached: content, durable: content, changes: [], version });
+  return syncFile(changeFile(changeFile(image, id, 0), id, 0, content), id);
 }
 
 export function syncFile(image: DiskImage, id: number): DiskImage {

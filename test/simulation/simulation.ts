@@ -13,7 +13,7 @@ import { isWhole, SEED } from '../support/extent.ts';
 import type { Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
-import type { Knowledge, Model } from './model.ts';
+import type { Knowledge } from './model.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
@@ -128,7 +128,8 @@ export class Simulation {
     const script: Script = async (callers) => {
       const { model } = callers;
       await callers.start();
-      const expected = model.petCount + 1 + newPetsOf(model);
+      const unsaved = model.clients.filter(({ members }) => model.countOf(members) === 0);
+      const expected = model.petCount + 1 + unsaved.length;
       await Promise.all([callers.retry(), callers.create(3)]);
       if (model.petCount !== expected) callers.complaints.push('cannot create');
       if (model.clients.some(({ id }) => id === undefined)) {
@@ -146,11 +147,6 @@ function canMeet(kind: Fault['kind'], operation: OperationKind): boolean {
 
 function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
   return stores.length === 0 ? [String(startError)] : complaints;
-}
-
-/** How many of the clients' pets a retry will store. */
-function newPetsOf(model: Model): number {
-  return model.clients.filter(({ members }) => model.countOf(members) === 0).length;
 }
 
 /** The same text for images and knowledge that lead to the same. */
