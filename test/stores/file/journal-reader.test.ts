@@ -54,15 +54,6 @@ for (const [what, commits] of Object.entries(JOURNALS)) {
   });
 }
 
-test('Reads may be as short as a single byte', async () => {
-  const bytes = Buffer.concat(journalLines(SNAPSHOT, [rexes(1), rexes(2)]));
-  const file = await createMemoryDisk({ [PATH]: bytes }).open(PATH, 'read');
-  const read: DiskFile['read'] = (into, offset, _length, position) =>
-    file.read(into, offset, 1, position);
-  const { pets } = await readFile({ ...file, read });
-  assert.equal(pets.length, 3);
-});
-
 const OTHER = '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}';
 for (const [what, texts, complaint] of [
   ['an empty line', [HEADER, ''], /is not a (complete )?commit/],

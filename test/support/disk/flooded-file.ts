@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { systemMemory, type Memory } from '../../../src/base/system.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 
+const FLOOD_BYTES = 5e9;
+
 /** Checks that such a file is refused as damaged at the byte, with so much memory at most. */
 export async function assertFloodRefused(
   [start, filler]: readonly [start: Buffer | string, filler: string],
@@ -17,25 +19,19 @@ export async function assertFloodRefused(
     assert.ok(taken <= mostBytes, `${taken} bytes`);
     return systemMemory.bytes(length);
   };
-  const file = floodedFile(Buffer.from(start as string), Buffer.from(filler, 'latin1'), 5e9);
+  const begin = Buffer.from(start as string);
+  const block = Buffer.alloc(1 << 16, filler, 'latin1');
+  const file: DiskFile = {
+    ...({} as DiskFile),
+    read: async (into, offset, count, position) => {
+      if (position < begin.length) return begin.copy(into, offset, position, position + count);
+      const room = Math.min(count, FLOOD_BYTES - position);
+      // Short, so that the filler goes on where it stopped.
+      const phase = (position - begin.length) % filler.length;
+      return block.copy(into, offset, phase, Math.min(block.length, phase + room));
+    },
+  };
   const message = new RegExp(` is damaged at byte ${at}: `);
   const error = { name: 'DamagedFileError', message };
   await assert.rejects(read(file, { ...systemMemory, bytes }), error);
-}
-
-/** A file with these bytes, and behind them the filler again and again. */
-function floodedFile(start: Buffer, filler: Buffer, length: number): DiskFile {
-  const block = Buffer.alloc(1 << 16, filler);
-  return {
-    ...({} as DiskFile),
-    read: async (bytes, offset, count, position) => {
-      if (position < start.length) {
-        return start.copy(bytes, offset, position, position + count);
-      }
-      const room = Math.min(count, length - position);
-      // Short, so that the filler goes on where it stopped.
-      const phase = (position - start.length) % filler.length;
-      return block.copy(bytes, offset, phase, Math.min(block.length, phase + room));
-    },
-  };
 }
