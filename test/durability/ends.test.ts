@@ -1,7 +1,7 @@
 /**
- * The end of a real process in each state of its file log: it is killed, or stopped by SIGTERM, also
- * while a sync hangs. Exit code 0 means that the next start, or the saved file that the log names,
- * has every acknowledged pet.
+ * The end of a real process in each state of its file log: it is killed, or stopped by SIGTERM,
+ * also while a sync hangs. Exit code 0 means that the next start, or the saved file that the log
+ * names, has every acknowledged pet.
  */
 
 import assert from 'node:assert/strict';
@@ -15,8 +15,8 @@ import { end, logged } from '../support/process/process.ts';
 import { openScene, type Scene } from './scene.ts';
 
 /**
- * How the process is brought into the state; its exit code after a SIGTERM, or how it is killed; and
- * what its log says of the pets if it reaches the deadline.
+ * How the process is brought into the state; its exit code after a SIGTERM, or how it is killed;
+ * and what its log says of the pets if it reaches the deadline.
  */
 type Row = readonly [
   state: string,

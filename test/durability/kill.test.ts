@@ -5,13 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
 import { end, portOf, runScript, startOn } from '../support/process/process.ts';
-import { createRandom, type Random } from '../support/random.ts';
+import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const ROUNDS = rounds(4, 25);
@@ -27,7 +27,12 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
   let sentAgain = 0;
 
   for (let round = 0; round < ROUNDS; round += 1) {
-    if (random.oneIn(3)) await killWhileStarting(t, dataFile, random);
+    if (random.oneIn(3)) {
+      // While it reads or replaces its files.
+      const starting = startOn(t, dataFile);
+      await sleep(random.below(200));
+      await end(starting, 'SIGKILL');
+    }
     const service = startOn(t, dataFile);
     const port = await portOf(service);
     ledger.check(await listAllPets(port));
@@ -59,10 +64,3 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
       `${sentAgain} sent again`,
   );
 });
-
-/** Kills a process that reads or replaces its files. */
-async function killWhileStarting(t: TestContext, dataFile: string, random: Random): Promise<void> {
-  const service = startOn(t, dataFile);
-  await sleep(random.below(200));
-  await end(service, 'SIGKILL');
-}

@@ -287,11 +287,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
   // The disk
   fail(script, text) {
-    const rules = text.split(', ').map((rule) => /^(?:([A-Z]+) )?(.*)$/.exec(rule)!);
-    script.failing = rules.map(([, effect = 'EIO', operation]) => ({
-      operation: operation!,
-      effect,
-    }));
+    script.failing = text.split(', ').map((rule) => {
+      const [, effect = 'EIO', operation = ''] = /^(?:([A-Z]+) )?(.*)$/.exec(rule)!;
+      return { operation, effect };
+    });
   },
   on(script, text) {
     const [, operation, effect] = /^(.*?): (.*)$/.exec(text)!;
@@ -377,8 +376,8 @@ function contentOf(text: string): string {
 }
 
 /**
- * Creates a Rex, or a pet with this name, and with a key such as k1 if there is one: `k1 Tom`. A key
- * may be given by its hash. The name x9 has nine letters. Resolves with what the client gets.
+ * Creates a Rex, or a pet with this name, and with a key such as k1 if there is one: `k1 Tom`. A
+ * key may be given by its hash. The name x9 has nine letters. Resolves with what the client gets.
  */
 async function outcomeOf({ store }: StoreScript, text: string): Promise<string> {
   const [, key, given] = /^(?:k([0-9a-f]{32}|\d) ?)?(.*)$/.exec(text)!;

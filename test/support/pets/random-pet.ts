@@ -16,9 +16,7 @@ export function randomPet(random: Random): Pet {
   return { ...randomNewPet(random), id: positive };
 }
 
-/**
- * The fields as a JSON object in some order, with whitespace and escapes, and some keys given twice.
- */
+/** The fields as a JSON object in any order, with whitespace and escapes, some keys given twice. */
 export function randomPetText(random: Random, fields: Partial<Pet>): string {
   const members: (readonly [key: string, value: string])[] = [];
   for (const [key, value] of Object.entries(fields)) {
