@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
-import { textOf } from '../../src/kit/report.ts';
+import { reasonOf, textOf } from '../../src/kit/report.ts';
 import { isWhole } from '../support/extent.ts';
 import { EVIDENCE, FAULTS } from './faults.ts';
 import { otherDecisions, otherForms, thirdDecisions } from './other-decisions.ts';
@@ -66,6 +66,7 @@ for (const [title, rules] of Object.entries(FAULTS)) {
     const [outcome] = await outcomesOf(t, rules, [check!]);
     assert.equal(outcome?.kind, check!.level === 'interface' ? 'fail' : 'differ');
     assert.match(textOf(outcome), EVIDENCE[title] ?? /^/);
+    assert.equal(reasonOf(outcome).split(' | ').length, outcome.causes.length);
   });
 }
 
