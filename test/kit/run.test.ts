@@ -1,11 +1,11 @@
 /**
  * Requests without a response, or with 429; what prevents a run of any check; and what a report
- * shows of a text. The evidence of a failure is in faults.ts, and a whole report in command.test.ts.
+ * shows of a text. The evidence of failures is in faults.ts, whole reports in command.test.ts.
  */
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { reasonOf } from '../../src/kit/report.ts';
 import { awaitService, Run } from '../../src/kit/run.ts';

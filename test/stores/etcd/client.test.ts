@@ -119,7 +119,7 @@ describe('The client', { concurrency: 4 }, () => {
       else sent += 1;
     };
     const first = await startMember(t, check, check);
-    const reset: Handler = (response) => (isLost ? response.destroy() : works(response));
+    const reset: Handler = (...call) => (isLost ? call[0].destroy() : works(...call));
     const last = await startMember(t, reset, reset);
     const good = await startMember(t, works);
     const time = new TestClock();

@@ -127,7 +127,7 @@ export async function setWidth(t: TestContext, width: number): Promise<void> {
   t.after(() => browser.command('Emulation.clearDeviceMetricsOverride', {}));
 }
 
-/** Shows the page on a screen (''), or on paper (`print`), in either scheme, until the test ends. */
+/** Shows the page on a screen (''), or on paper (`print`), in a scheme, until the test ends. */
 export async function setMedia(t: TestContext, media: string, scheme = 'light'): Promise<void> {
   const features = [{ name: 'prefers-color-scheme', value: scheme }];
   await browser.command('Emulation.setEmulatedMedia', { media, features });
