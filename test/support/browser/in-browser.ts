@@ -127,10 +127,21 @@ export async function setWidth(t: TestContext, width: number): Promise<void> {
   t.after(() => browser.command('Emulation.clearDeviceMetricsOverride', {}));
 }
 
-/** Shows the page on a screen (''), or on paper (`print`), in a scheme, until the test ends. */
-export async function setMedia(t: TestContext, media: string, scheme = 'light'): Promise<void> {
-  const features = [{ name: 'prefers-color-scheme', value: scheme }];
-  await browser.command('Emulation.setEmulatedMedia', { media, features });
+const BACKGROUNDS = { light: 'rgb(244, 246, 248)', dark: 'rgb(17, 21, 26)' };
+
+/** Runs `check` in light and dark mode, each after the page has the background of that mode. */
+export async function inLightAndDark(check: (mode: string) => Promise<void>): Promise<void> {
+  for (const [value, background] of Object.entries(BACKGROUNDS)) {
+    const features = [{ name: 'prefers-color-scheme', value }];
+    await browser.command('Emulation.setEmulatedMedia', { features });
+    await shows('getComputedStyle(document.body).backgroundColor', background);
+    await check(value);
+  }
+}
+
+/** Shows the page on a screen (''), or on paper (`print`), until the test ends. */
+export async function setMedia(t: TestContext, media: string): Promise<void> {
+  await browser.command('Emulation.setEmulatedMedia', { media });
   t.after(() => browser.command('Emulation.setEmulatedMedia', { media: '' }));
 }
 
