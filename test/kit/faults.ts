@@ -196,6 +196,7 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '2/category-required categoryId may be missing': {
     readNewPet: (members) => readNewPet({ categoryId: 0n, ...members }),
   },
+  '2/name-type name may be null': except('isName', null, () => true),
   '2/name-required name may be missing': {
     readNewPet: (members) => readNewPet({ name: '', ...members }),
   },
@@ -335,6 +336,10 @@ export const EVIDENCE: Readonly<Record<string, RegExp>> = {
   // The page that should have the missing pet.
   '4.1/pages a page leaves out the pet after the page before':
     /received \[ 8 \][^]*\n {2}sent {6}GET \/v1\/pets\?limit=7&page=1\n/,
+  // Each cause with its cases, in order.
+  '7/error the status in errors is a string':
+    /^.* 400, .*\n {2}in {8}missing fields, invalid values\n[^]*\n {2}the status.* 401, .*\n {2}in {8}list[^]* 404, /,
+  '2/status-others any status will do': /\n {2}in {8}\{"status":"Available"\}, .*…\n/,
   // The case: pets without a status.
   '4.1/complete pets without a status are not listed': /\n {2}in {8}none\n/,
 };

@@ -10,7 +10,7 @@
  * status matches no pet, integers are written as `7.0`, a petId that is not a number is 400, and a
  * body of more than 500 bytes is 413.
  *
- * Other services make the same decisions as the plain one, and only write them in another form.
+ * Another service makes the same decisions as the plain one, and only writes them in other forms.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -102,36 +102,32 @@ function byHash(one: Pet, other: Pet): number {
   return Number(hash(one) - hash(other)) || (one.id < other.id ? -1 : 1);
 }
 
-/** The plain service in other forms, which no check may take for a fault or another decision. */
-export const OTHER_FORMS: Readonly<Record<string, Partial<Rules>>> = {
-  'JSON on several lines': {
-    reply: (reply) => ({ ...reply, body: reply.body && pretty(stringifyExactJson(reply.body)) }),
+/**
+ * The plain service in other forms, which no check may take for a fault or another decision: JSON
+ * on several lines, HTTP/1.0, a Link whose rel has no quotes, and pets beforehand.
+ */
+export const otherForms: Partial<Rules> = {
+  firstPets: () =>
+    new Map(
+      Array.from({ length: 420 }, (_, index): [bigint, Pet] => {
+        const status = [undefined, 'available', 'pending', 'sold'][index % 4];
+        const id = BigInt(index + 1);
+        return [id, { id, name: `Older ${index}`, categoryId: -id, status }];
+      }),
+    ),
+  list: pageOf,
+  reply(right, request) {
+    const { body, fields, ...reply } = linked(right, request);
+    const { Link, ...others } = fields ?? {};
+    const link = Link === undefined ? {} : { Link: Link.replaceAll('"', '') };
+    const text = body && pretty(stringifyExactJson(body));
+    return { ...reply, body: text, fields: { ...others, ...link } };
   },
-  'HTTP/1.0': {
-    end(response, text) {
-      const fields = Object.entries(response.getHeaders()).map((field) => field.join(': '));
-      const lines = [`HTTP/1.0 ${response.statusCode} X`, 'Connection: close', ...fields, '', ''];
-      const isBare = response.req.method === 'HEAD' || response.statusCode === 204;
-      response.socket?.end(lines.join('\r\n') + (isBare ? '' : text));
-    },
-  },
-  'a Link whose rel has no quotes': {
-    list: pageOf,
-    reply(right, request) {
-      const reply = linked(right, request);
-      const link = reply.fields?.['Link'];
-      return link === undefined ? reply : { ...reply, fields: { Link: link.replaceAll('"', '') } };
-    },
-  },
-  'pets beforehand': {
-    firstPets: () =>
-      new Map(
-        Array.from({ length: 420 }, (_, index): [bigint, Pet] => {
-          const status = [undefined, 'available', 'pending', 'sold'][index % 4];
-          const id = BigInt(index + 1);
-          return [id, { id, name: `Older ${index}`, categoryId: -id, status }];
-        }),
-      ),
+  end(response, text) {
+    const fields = Object.entries(response.getHeaders()).map((field) => field.join(': '));
+    const lines = [`HTTP/1.0 ${response.statusCode} X`, 'Connection: close', ...fields, '', ''];
+    const isBare = response.req.method === 'HEAD' || response.statusCode === 204;
+    response.socket?.end(lines.join('\r\n') + (isBare ? '' : text));
   },
 };
 

@@ -1,45 +1,17 @@
 /**
- * One check and its result: causes, cases, evidence; what prevents a run of any check; and what a
- * report shows of a text. What a whole report has is in command.test.ts.
+ * Requests without a response, or with 429; what prevents a run of any check; and what a report
+ * shows of a text. The evidence of failures is in faults.ts, whole reports in command.test.ts.
  */
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
-import { reasonOf, textOf } from '../../src/kit/report.ts';
-import { awaitService, Run, type Outcome } from '../../src/kit/run.ts';
+import { reasonOf } from '../../src/kit/report.ts';
+import { awaitService, Run } from '../../src/kit/run.ts';
 import { plainText, shownText } from '../../src/kit/shown.ts';
 import { readRetryAfter, TestClient } from '../../src/kit/test-client.ts';
 import { KEY, openPlain, plainRules, outcomesOf, type Reply, type Rules } from './plain-service.ts';
-
-/** Resolves with the outcome of a check, which must not hold, for a service with these rules. */
-async function failureOf(t: TestContext, id: string, rules: Partial<Rules>): Promise<Outcome> {
-  const [outcome] = await outcomesOf(t, rules, checksOf('http', [id]));
-  assert.match(outcome!.kind, /fail|differ/, id);
-  return outcome!;
-}
-
-test('A check runs all its cases in order, and reports each cause with its cases', async (t) => {
-  const isName: Rules['isName'] = (value) =>
-    value === null || typeof value === 'string' || value instanceof Object;
-  const error: Rules['error'] = (_status, message) => plainRules.error(422, message);
-  const outcome = await failureOf(t, '2/name-type', { isName, error });
-  const [accepted, refused] = [
-    'the status: expected 400, received 201',
-    'the status: expected 400, received 422',
-  ];
-  const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}}, {…';
-  const others = '{"name":true}, {"name":false}, {"name":0}, {"name":1.5}';
-  const causes = [`${accepted} (${cases})`, `${refused} (${others})`];
-  assert.equal(reasonOf(outcome), causes.join(' | '));
-  for (const line of [`${accepted}\n  in        ${cases}\n`, `  ${refused}\n`]) {
-    assert.ok(textOf(outcome).includes(line), textOf(outcome));
-  }
-  // A case of a table has the name of its row.
-  const noCode = await failureOf(t, '7/error', { error: (status) => ({ status, body: {} }) });
-  assert.match(reasonOf(noCode), /received 'undefined' \(missing fields, invalid values, /);
-});
 
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
   const fields = ['0', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', null];

@@ -4,7 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { createHttpServer } from '../../src/http/http-server.ts';
 import {
   browser,
   inBrowser,
@@ -16,7 +15,7 @@ import {
   shows,
   useBrowser,
 } from '../support/browser/in-browser.ts';
-import { KEY, listenFor, openService } from '../support/http/service.ts';
+import { KEY } from '../support/http/service.ts';
 
 const TAB = '\uE004';
 const ENTER = '\uE007';
@@ -302,25 +301,6 @@ inBrowser('The page keeps a key only if the visitor wants that, and never shows 
   await shows(`!main.hidden && key.value === '' && sessionStorage.length === 0`);
   await openPage();
   await shows('key.value', '');
-});
-
-inBrowser('The page sends a kept key to its own base address only', async (t) => {
-  const { app } = await openService(t, { page: true, prefix: '/other' });
-  const both = createHttpServer((request, response) => {
-    const isOther = request.url!.startsWith('/other/');
-    (isOther ? app : service.app).listener(request, response);
-  });
-  const origin = `http://127.0.0.1:${await listenFor(t, both)}`;
-  await openPage(`${origin}/shop/`);
-  await browser.click('#keep');
-  await useKey(KEY);
-  await says('list', /^Response 200/);
-  const requested = await requestsOf(() => openPage(`${origin}/other/`));
-  assert.ok(requested.length > 10);
-  assert.ok(!requested.some((url) => url.includes('/v1/')));
-  await shows('key.value', '');
-  await openPage(`${origin}/shop/`);
-  await says('list', /^Response 200/);
 });
 
 inBrowser('A name is text: it cannot make the page high, hide anything or be markup', async () => {

@@ -16,19 +16,21 @@ import { EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { listenFor } from '../../support/http/service.ts';
 
-type Handler = (response: ServerResponse, request: IncomingMessage, body: string) => unknown;
+type Handler = (response: ServerResponse, request: IncomingMessage) => unknown;
 
-/** Starts a gateway that responds by the handler; a check is answered for the cluster 1. */
-async function startMember(t: TestContext, handler: Handler): Promise<string> {
+/** Starts a gateway that responds by the handler, and to a check for the cluster 1. */
+async function startMember(t: TestContext, handler: Handler, check = works): Promise<string> {
   const server = createServer((request, response) => {
-    if (request.url === '/v3/kv/range') return void response.end(answer());
-    return void text(request).then((body) => handler(response, request, body));
+    request.resume();
+    (request.url === '/v3/kv/range' ? check : handler)(response, request);
   });
   return `http://127.0.0.1:${await listenFor(t, server)}`;
 }
 
 const answer = (clusterId = '1', token?: string): string =>
   JSON.stringify({ header: { cluster_id: clusterId }, succeeded: true, token });
+
+const works: Handler = (response) => response.end(answer());
 
 /** Returns a client, which is closed with the test. */
 function clientOf(t: TestContext, endpoints: readonly string[], more = {}): EtcdClient {
@@ -79,7 +81,7 @@ const halfResponse: Handler = (response) => {
 };
 
 const OUTCOMES: readonly [what: string, Handler, CallResult['kind']][] = [
-  ['a response', (response) => response.end(answer()), 'answered'],
+  ['a response', works, 'answered'],
   ['a cut connection', (response) => response.destroy(), 'in doubt'],
   ['half a response', halfResponse, 'in doubt'],
   ['a response that is not JSON', (response) => response.end('ok'), 'in doubt'],
@@ -111,23 +113,18 @@ describe('The client', { concurrency: 4 }, () => {
   test('A member that is cut off from the others costs one check, and another one works again', async (t) => {
     let sent = 0;
     let isLost = true;
-    const cutOff = createServer((request, response) => {
-      void text(request).then((body) => {
-        // It answers what it can answer alone.
-        if (body.includes('"serializable":true')) response.end(answer());
-        else sent += 1;
-      });
-    });
-    const lost = createServer((_request, response) => {
-      if (isLost) response.destroy();
-      else response.end(answer());
-    });
-    const ports = await Promise.all([cutOff, lost].map((server) => listenFor(t, server)));
-    const [first, last] = ports.map((port) => `http://127.0.0.1:${port}`);
-    const good = await startMember(t, (response) => response.end(answer()));
+    // It answers what it can answer alone.
+    const check: Handler = async (response, request) => {
+      if ((await text(request)).includes('"serializable":true')) response.end(answer());
+      else sent += 1;
+    };
+    const first = await startMember(t, check, check);
+    const reset: Handler = (...call) => (isLost ? call[0].destroy() : works(...call));
+    const last = await startMember(t, reset, reset);
+    const good = await startMember(t, works);
     const time = new TestClock();
     const lines: string[] = [];
-    const client = clientOf(t, [first!, good, last!], {
+    const client = clientOf(t, [first, good, last], {
       clock: { ...etcdClock, ...time.options },
       log: (_level: string, event: string, { endpoint }: Record<string, unknown>) =>
         void lines.push(`${event}: ${endpoint}`),
@@ -155,14 +152,12 @@ describe('The client', { concurrency: 4 }, () => {
   });
 
   test('A request of which a part was not written is unsent', async (t) => {
-    const server = createServer((request, response) => {
-      if (request.url === '/v3/kv/range') return void response.end(answer());
+    const endpoint = await startMember(t, (_response, request) => {
       // It takes what the system's buffers hold, and not the end.
       request.pause();
       setTimeout(() => request.socket.resetAndDestroy(), 300);
     });
-    const call = callerOf(t, `http://127.0.0.1:${await listenFor(t, server)}`);
-    assert.equal(await call(long(32 << 20)), 'unsent');
+    assert.equal(await callerOf(t, endpoint)(long(32 << 20)), 'unsent');
   });
 
   test('An expired certificate of a member is named', async (t) => {
@@ -176,9 +171,9 @@ describe('The client', { concurrency: 4 }, () => {
   test('A refused password is sent again after ten seconds', async (t) => {
     let logIns = 0;
     const message = 'etcdserver: authentication failed, invalid user ID or password';
-    const endpoint = await startMember(t, (...exchange) => {
+    const endpoint = await startMember(t, (response, request) => {
       logIns += 1;
-      return error(400, 3, message)(...exchange);
+      return error(400, 3, message)(response, request);
     });
     const time = new TestClock();
     const clock = { ...etcdClock, ...time.options };
@@ -195,15 +190,13 @@ describe('The client', { concurrency: 4 }, () => {
   });
 
   test('A create is in doubt if its connection is cut; its member is checked again', async (t) => {
-    let clusterId = '1';
     let sent = 0;
-    const server = createServer((request, response) => {
-      if (request.url === '/v3/kv/txn') sent += 1;
-      if (sent < 2 || request.url === '/v3/kv/range') return void response.end(answer(clusterId));
-      clusterId = '2';
-      return void request.socket.resetAndDestroy();
-    });
-    const call = callerOf(t, `http://127.0.0.1:${await listenFor(t, server)}`);
+    const first: Handler = (response) => response.end(answer(sent < 2 ? '1' : '2'));
+    const reset: Handler = (response, request) => {
+      sent += 1;
+      return sent < 2 ? first(response, request) : request.socket.resetAndDestroy();
+    };
+    const call = callerOf(t, await startMember(t, reset, first));
     for (const kind of ['answered', 'in doubt', 'unsent']) assert.equal(await call(), kind);
     assert.equal(sent, 2);
   });
@@ -226,14 +219,16 @@ describe('The client', { concurrency: 4 }, () => {
     test(`After "${message}" the client logs in again and repeats the request`, async (t) => {
       let logIns = 0;
       const tokens: (string | undefined)[] = [];
-      const endpoint = await startMember(t, (response, request, body) => {
+      const endpoint = await startMember(t, (response, request) => {
         const { authorization } = request.headers;
         if (request.url === '/v3/auth/authenticate') {
           return response.end(answer('1', `token-${(logIns += 1)}`));
         }
         tokens.push(authorization);
-        if (authorization === 'token-2') return response.end(answer());
-        return error(status, code, message)(response, request, body);
+        return (authorization === 'token-2' ? works : error(status, code, message))(
+          response,
+          request,
+        );
       });
       const user = { user: 'pets', passwordFile: fileOf(t, 'secret\n') };
       assert.equal(await callerOf(t, endpoint, user)(), 'answered');

@@ -12,9 +12,14 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
  */
 export type LinkState = 'open' | 'hanging' | 'deaf' | 'cut';
 
+interface Context {
+  after(hook: () => void): void;
+}
+
 export type Link = Awaited<ReturnType<typeof startLink>>;
 
-async function startLink(target: string) {
+/** Starts a link to an endpoint; it is closed with the test. */
+async function startLink(t: Context, target: string) {
   const { hostname, port } = new URL(target);
   /** How much longer a round trip takes than without the link. */
   const link = { delayMs: 0 };
@@ -50,25 +55,18 @@ async function startLink(target: string) {
   const reset = (): void => sockets.forEach((socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    reset();
+  });
   return Object.assign(link, {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     set(next: LinkState): void {
       state = next;
       if (state === 'cut') reset();
     },
-    close(): void {
-      server.close();
-      reset();
-    },
   });
 }
 
-/** Starts a link to each endpoint; they are closed with the test. */
-export async function startLinks(
-  t: { after(hook: () => void): void },
-  endpoints: readonly string[],
-): Promise<readonly Link[]> {
-  const links = await Promise.all(endpoints.map((endpoint) => startLink(endpoint)));
-  t.after(() => links.forEach((link) => link.close()));
-  return links;
-}
+export const startLinks = (t: Context, endpoints: readonly string[]): Promise<readonly Link[]> =>
+  Promise.all(endpoints.map((endpoint) => startLink(t, endpoint)));
