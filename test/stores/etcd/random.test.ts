@@ -12,12 +12,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
-import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
+import { needsEtcd, startCluster, type Cluster } from '../../support/etcd/cluster.ts';
 import { startLinks, type Link } from '../../support/etcd/link.ts';
 import { FACTOR, openFast } from '../../support/etcd/opened-store.ts';
 import { Processes, type LogProcess } from '../../support/etcd/processes.ts';
-import { rounds } from '../../support/extent.ts';
-import { createRandom } from '../../support/random.ts';
+import { isWhole, rounds } from '../../support/extent.ts';
+import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
 const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? rounds(10, 60));
@@ -30,6 +30,14 @@ interface LinkedProcess extends LogProcess {
   readonly links: readonly Link[];
 }
 
+interface World {
+  readonly cluster: Cluster;
+  readonly processes: Processes<LinkedProcess>;
+}
+
+/** Begins a fault. Resolves with the function that ends it. */
+type Fault = (world: World, random: Random) => Promise<() => void>;
+
 /** For how many milliseconds this process was not held up: a busy machine makes calls longer. */
 let awakeMs = 0;
 setInterval(() => (awakeMs += 20), 20).unref();
@@ -37,6 +45,82 @@ setInterval(() => (awakeMs += 20), 20).unref();
 /** The longest pause between two faults, and the longest time that a fault takes. */
 const PAUSE_MS = 400;
 const FAULT_MS = 1_500;
+
+function disturb(links: readonly Link[], random: Random): () => void {
+  const state = random.pick(['hanging', 'deaf', 'cut'] as const);
+  for (const link of links) link.set(state);
+  return () => links.forEach((link) => link.set('open'));
+}
+
+const linksOf = ({ processes }: World, random: Random): readonly Link[] =>
+  random.pick(processes.all).links;
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  'a link fails': async (world, random) => disturb([random.pick(linksOf(world, random))], random),
+  'a process is cut off': async (world, random) => disturb(linksOf(world, random), random),
+  async 'a process is slow'(world, random) {
+    const links = linksOf(world, random);
+    for (const link of links) link.delayMs = random.below(200);
+    return () => links.forEach((link) => (link.delayMs = 0));
+  },
+  ...(isWhole && {
+    async 'a process falls behind, and is cut off'({ processes: { all, callers } }: World) {
+      const { links } = all.at(-1)!;
+      for (const link of links) link.delayMs = 1_200;
+      // The other processes take many slots in the time of one of its calls.
+      const others: Promise<void>[] = [];
+      for (let i = 0; i < 150; i += 1) {
+        others.push(callers.create(3, 3));
+        await sleep(20);
+      }
+      for (const link of links) link.set('hanging');
+      // For longer than any call may wait.
+      for (const endsAt = awakeMs + 9_000; awakeMs < endsAt;) await sleep(20);
+      await Promise.all(others);
+      for (const link of links) link.delayMs = 0;
+      return () => links.forEach((link) => link.set('open'));
+    },
+  }),
+  async 'a process is killed'({ processes }, random) {
+    await processes.replace(random.pick(processes.all));
+    return () => undefined;
+  },
+  async 'a member is stopped'({ cluster }, random) {
+    const member = random.pick(cluster.members);
+    member.signal('SIGSTOP');
+    return () => member.signal('SIGCONT');
+  },
+  // In a third of the cases it is the leader.
+  async 'a member is killed'({ cluster }, random) {
+    const member = random.pick(cluster.members);
+    await member.kill();
+    return () => member.restart();
+  },
+};
+
+/**
+ * Causes one fault after the other until `isOver`; each kind once before any of them comes again.
+ * Resolves with their names.
+ */
+async function bringFaults(
+  world: World,
+  random: Random,
+  isOver: () => boolean,
+): Promise<readonly string[]> {
+  const brought: string[] = [];
+  let names: readonly string[] = [];
+  while (!isOver()) {
+    if (names.length === 0) names = Object.keys(FAULTS);
+    const name = random.pick(names);
+    names = names.filter((other) => other !== name);
+    brought.push(name);
+    const end = await FAULTS[name]?.(world, random);
+    await sleep(random.below(FAULT_MS));
+    end?.();
+    await sleep(random.below(PAUSE_MS));
+  }
+  return brought;
+}
 
 test(
   `All responses during ${SECONDS} s of faults are those of one log (seed ${SEED})`,
@@ -67,53 +151,14 @@ test(
     await callers.start();
     const endsAt = performance.now() + SECONDS * 1000;
     const isOver = (): boolean => performance.now() >= endsAt || callers.complaints.length > 0;
+    const faults = bringFaults({ cluster, processes }, createRandom(SEED), isOver);
     const clients = Array.from({ length: CLIENTS }, async () => {
       while (!isOver()) await Promise.all([callers.create(3, 3, 3), callers.createOnce(3, 3, 3)]);
     });
     const readers = Array.from({ length: READERS }, async () => {
       while (!isOver()) await callers.read(lots.pick(processes.stores));
     });
-    const random = createRandom(SEED);
-    /** Each begins a fault, and resolves with the function that ends it. */
-    const faults: Readonly<Record<string, () => Promise<() => void>>> = {
-      async 'some links of a process fail'() {
-        const state = random.pick(['hanging', 'deaf', 'cut'] as const);
-        const links = random.pick(processes.all).links.slice(0, 1 + random.below(3));
-        for (const link of links) link.set(state);
-        return () => links.forEach((link) => link.set('open'));
-      },
-      async 'a process is slow'() {
-        const { links } = random.pick(processes.all);
-        for (const link of links) link.delayMs = random.below(200);
-        return () => links.forEach((link) => (link.delayMs = 0));
-      },
-      async 'a process is killed'() {
-        await processes.replace(random.pick(processes.all));
-        return () => undefined;
-      },
-      async 'a member is stopped'() {
-        const member = random.pick(cluster.members);
-        member.signal('SIGSTOP');
-        return () => member.signal('SIGCONT');
-      },
-      // In a third of the cases it is the leader.
-      async 'a member is killed'() {
-        const member = random.pick(cluster.members);
-        await member.kill();
-        return () => member.restart();
-      },
-    };
-    // One after the other; each kind once before any of them comes again.
-    const brought: string[] = [];
-    for (let names: string[] = []; !isOver();) {
-      if (names.length === 0) names = Object.keys(faults);
-      const [name = ''] = names.splice(random.below(names.length), 1);
-      brought.push(name);
-      const end = await faults[name]?.();
-      await sleep(random.below(FAULT_MS));
-      end?.();
-      await sleep(random.below(PAUSE_MS));
-    }
+    const brought = await faults;
     await cluster.ready();
     await Promise.all([...clients, ...readers]);
     await callers.retry();
