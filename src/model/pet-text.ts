@@ -107,6 +107,17 @@ export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
   });
 }
 
+/** As `parsePets`, but returns no pets for a text that is not a JSON array. */
+export function petsIn(text: string): ReturnType<typeof parsePets> {
+  try {
+    return parsePets(text);
+  } catch (error) {
+    // Memory may fail, too.
+    if (error instanceof SyntaxError || error instanceof InvalidPetError) return [];
+    throw error;
+  }
+}
+
 /** Returns what `read` finds in an object. Throws InvalidPetError with all that is invalid. */
 function readObject<T>(
   value: unknown,

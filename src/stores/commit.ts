@@ -12,9 +12,9 @@
  */
 
 import { stringifyPet, type PetStatus } from '../model/pet.ts';
-import { formatPet, InvalidPetError, parsePets } from '../model/pet-text.ts';
+import { formatPet, petsIn } from '../model/pet-text.ts';
 import type { KeyEntry, KeyHash } from './table/idempotency-keys.ts';
-import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
+import { type ScannedPets, scanPets } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
 
 /** The approximate size of an idempotency key in a commit. */
@@ -142,49 +142,32 @@ export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefi
   return keys === undefined || pets.length === 0 ? undefined : { after, pets, keys };
 }
 
-function petsIn(text: string): ReturnType<typeof parsePets> {
-  try {
-    return parsePets(text);
-  } catch (error) {
-    // Memory may fail, too.
-    if (error instanceof SyntaxError || error instanceof InvalidPetError) return [];
-    throw error;
-  }
-}
-
 /**
- * The fast path of `decodeCommit`, without an object for each pet: adds the pets of the commit from
- * `start` to `end` to the scanned pets. Returns undefined, and adds none, if the text is not
+ * The fast path of `decodeCommit`, without an object for each pet: finds the pets of the commit
+ * that the text, as Latin-1, has from `start` to `end`. Returns undefined if the commit is not
  * canonical, does not follow `after`, or has too many pets; decodeCommit then decides.
  *
  * With it, a start from a journal of a million commits takes 10 % of the time. A test checks on
  * generated texts that decodeCommit reads the same commit.
  */
 export function scanCommit(
-  scanned: ScannedBytes,
+  text: string,
   start: number,
   end: number,
   after: bigint,
   run: ScannedPets,
 ): { readonly lastId: bigint; readonly keys: readonly KeyEntry[] } | undefined {
-  scanned.cover(start, end);
-  const { text, from } = scanned;
   const last = Number(after);
   const head = commitStart(last);
-  if (!text.startsWith(head, start - from)) return undefined;
-  const first = run.length;
-  const petsEnd = scanPets(scanned, start + head.length, ',', run);
-  let isInOrder = run.length > first;
-  for (let i = first; i < run.length; i += 1) {
-    isInOrder &&= run.ids[i] === last + 1 + i - first;
+  if (!text.startsWith(head, start)) return undefined;
+  const petsEnd = scanPets(text, start + head.length, ',', run);
+  if (run.length === 0) return undefined;
+  for (let i = 0; i < run.length; i += 1) {
+    if (run.ids[i] !== last + 1 + i) return undefined;
   }
-  if (isInOrder) {
-    const lastId = after + BigInt(run.length - first);
-    const keys = decodeKeys(text.slice(petsEnd - from, end - from), after, lastId);
-    if (keys !== undefined) return { lastId, keys };
-  }
-  run.length = first;
-  return undefined;
+  const lastId = after + BigInt(run.length);
+  const keys = decodeKeys(text.slice(petsEnd, end), after, lastId);
+  return keys && { lastId, keys };
 }
 
 /** Returns the 8 hex digits of a CRC. */

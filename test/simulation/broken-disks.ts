@@ -144,7 +144,7 @@ export const dropAnyTail: Change = onCall<number>('read', async (read, [into], p
   if (path !== JOURNAL) return count;
   const bytes = (into as Buffer).subarray(0, count);
   for (let at = 0, crc = 0; ;) {
-    const length = lineLengthAt(bytes, at);
+    const length = lineLengthAt(bytes.toString('latin1'), at);
     if (length === undefined || !isIntact(bytes, at, length, crc)) return at;
     crc = crc32(bytes.subarray(at, at + length), crc);
     at += length;

@@ -10,7 +10,7 @@ import type { Disk, DiskFile } from './disk.ts';
 import { isIntact, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
-import { DamagedFileError, fileAt, readAll, withFileIfPresent } from './read-file.ts';
+import { DamagedFileError, fileAt, readStart, withFileIfPresent } from './read-file.ts';
 import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
 import { storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
 import type { PetsFile } from './store-files.ts';
@@ -103,11 +103,9 @@ async function readOldKeys(
   { disk, paths, pets, memory }: DataFileDeps,
   snapshot: SnapshotId | undefined,
 ): Promise<{ readonly keys: readonly KeyEntry[]; readonly droppedCount: number }> {
-  const bytes = await withFileIfPresent(disk, paths.oldKeys, async (file) => {
-    const content = memory.bytes(Math.min(file.stat().sizeBytes, MAX_OLD_KEYS_BYTES));
-    await readAll(file, content, 0);
-    return content;
-  });
+  const bytes = await withFileIfPresent(disk, paths.oldKeys, (file) =>
+    readStart(file, memory, MAX_OLD_KEYS_BYTES),
+  );
   if (bytes === undefined) return { keys: [], droppedCount: 0 };
   if (!isIntact(bytes, 0, bytes.length, 0)) {
     throw new DamagedFileError(paths.oldKeys, 'Its content does not match its length and CRC');

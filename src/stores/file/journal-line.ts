@@ -13,7 +13,7 @@
  */
 
 import zlib from 'node:zlib';
-import { LINE_FEED, SPACE } from '../../base/ascii.ts';
+import { LINE_FEED } from '../../base/ascii.ts';
 import type { Memory } from '../../base/system.ts';
 import { hex } from '../commit.ts';
 
@@ -39,8 +39,6 @@ export interface EncodedLine {
 /** A line begins with its CRC and its length. */
 export const PREFIX_LENGTH = 18;
 const CRC_LENGTH = 8;
-const LENGTH_START = 9;
-const LENGTH_END = 17;
 
 /** Longer than any header. */
 export const MAX_HEADER_LENGTH = 100;
@@ -60,57 +58,21 @@ export function headerText({ crc, lastId }: SnapshotId): string {
   return `{"journal":1,"snapshot":"${hex(crc)}","lastId":${lastId}}`;
 }
 
-/** Returns the snapshot that the header names at the start of a file, or undefined without one. */
-export function readHeader(bytes: Buffer): SnapshotId | undefined {
-  const length = lineLengthAt(bytes, 0);
-  if (length === undefined) return undefined;
-  const text = bytes.toString('latin1', PREFIX_LENGTH, length - 1);
+/** Returns the snapshot that a header names, or undefined for another text. */
+export function decodeHeader(text: string): SnapshotId | undefined {
   const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
-  if (match === null || !isIntact(bytes, 0, length, 0)) return undefined;
-  return { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
+  return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** True if the expected text can begin with `text`; # in it is any hex digit. */
-export function isLike(text: string, expected: string): boolean {
-  return [...text].every((character, index) =>
-    expected[index] === '#' ? /[0-9a-f]/.test(character) : character === expected[index],
-  );
-}
-
-/** How each line begins; # is any hex digit. */
-export const LINE_PREFIX = '######## ######## ';
-
-/** Returns the length that the line at `at` states, or undefined if it has no valid length. */
-export function lengthAt(bytes: Buffer, at: number): number | undefined {
-  let length = 0;
-  for (let i = at + LENGTH_START; i < at + LENGTH_END; i += 1) {
-    const digit = hexDigit(bytes[i]);
-    if (digit === undefined) return undefined;
-    length = length * 16 + digit;
-  }
-  return length;
-}
-
-/** Returns the length of the complete line at `at`, or undefined if there is none. */
-export function lineLengthAt(bytes: Buffer, at: number): number | undefined {
-  const length = lengthAt(bytes, at);
-  const isComplete =
-    length !== undefined &&
-    length > PREFIX_LENGTH &&
-    bytes[at + CRC_LENGTH] === SPACE &&
-    bytes[at + LENGTH_END] === SPACE &&
-    bytes[at + length - 1] === LINE_FEED;
-  return isComplete ? length : undefined;
+/** Returns the length of the complete line at `at` of a text in Latin-1, or undefined without one. */
+export function lineLengthAt(text: string, at: number): number | undefined {
+  const length = text.indexOf('\n', at) + 1 - at;
+  const stated = text.slice(at + CRC_LENGTH + 1, at + PREFIX_LENGTH - 1);
+  return length > PREFIX_LENGTH && parseInt(stated, 16) === length ? length : undefined;
 }
 
 /** True if the complete line has the right CRC, for a file whose CRC is `crc` up to the line. */
 export function isIntact(bytes: Buffer, at: number, length: number, crc: number): boolean {
   const expected = hex(zlib.crc32(bytes.subarray(at + CRC_LENGTH, at + length), crc));
   return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;
-}
-
-function hexDigit(byte: number | undefined): number | undefined {
-  if (byte === undefined) return undefined;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
 }

@@ -10,25 +10,23 @@
  * Only a torn line may follow the last complete line (torn-tail.ts).
  */
 
-import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
 import { commitStart, decodeCommit, decodeKeysLine, MAX_COMMIT_BYTES } from '../commit.ts';
-import { scanCommit, type Commit } from '../commit.ts';
+import { scanCommit, type ScannedCommit } from '../commit.ts';
 import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../table/idempotency-keys.ts';
-import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
+import { ScannedPets } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
 import {
+  decodeHeader,
   isIntact,
   isSameSnapshot,
-  lengthAt,
   lineLengthAt,
   PREFIX_LENGTH,
-  readHeader,
   type SnapshotId,
 } from './journal-line.ts';
-import { DamagedFileError, FileWindow } from './read-file.ts';
+import { assertUtf8, DamagedFileError, readItems, type Unread } from './read-file.ts';
 import { isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {
@@ -62,207 +60,153 @@ export async function readJournal(
   pets: PetTable,
   memory: Memory,
 ): Promise<JournalContent> {
-  const window = new FileWindow(file, memory, MAX_LINE_BYTES);
-  await window.fill(0);
-  return new JournalReader(path, window, snapshot, pets).read();
+  const reader = new JournalReader(path, snapshot, pets);
+  const readLines = (bytes: Buffer, position: number): number => reader.readLines(bytes, position);
+  return reader.finish(await readItems(file, memory, MAX_LINE_BYTES, readLines));
 }
 
 class JournalReader {
   readonly #path: string;
-  readonly #window: FileWindow;
   readonly #snapshot: SnapshotId;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
-  /** The offset of the next line in the window. */
-  #at = 0;
-  /** CRC-32 of the file up to the next line. */
+  #kind: JournalContent['kind'] = 'nothing';
+  /** The CRC-32 of the lines that were read. */
   #crc = 0;
+  /** The offset of the last line, and the last pet of the lines. */
   #lastOffset = 0;
-  /** The last id of the commits that were read. */
   #lastId = 0n;
   #named: SnapshotId | undefined;
-  #isObsolete = false;
-  #snapshotKeys: readonly KeyEntry[] = [];
+  /** Undefined until the line after the header was read. */
+  #snapshotKeys: readonly KeyEntry[] | undefined;
   /** The newest keys, at least as many as are returned. */
   #keys: KeyEntry[] = [];
 
-  constructor(path: string, window: FileWindow, snapshot: SnapshotId, pets: PetTable) {
+  constructor(path: string, snapshot: SnapshotId, pets: PetTable) {
     this.#path = path;
-    this.#window = window;
     this.#snapshot = snapshot;
     this.#pets = pets;
   }
 
-  async read(): Promise<JournalContent> {
-    if (!(await this.#readHeader())) return this.#content('nothing');
-    for (;;) {
-      const end = this.#intactEnd();
-      const hasAll = this.#window.atEnd || (this.#at === 0 && this.#window.isFull);
-      if (end > this.#at) this.#applyLines(end);
-      else if (hasAll) return this.#finish();
-      else {
-        await this.#window.fill(this.#at);
-        this.#at = 0;
-      }
+  /** Reads the intact lines with which the bytes begin, and returns where they end. */
+  readLines(bytes: Buffer, position: number): number {
+    const text = bytes.toString('latin1');
+    const lines = bytes.subarray(0, intactEnd(bytes, text, this.#crc));
+    assertUtf8(this.#path, lines, position);
+    this.#crc = zlib.crc32(lines, this.#crc);
+    for (let at = 0; at < lines.length;) {
+      this.#lastOffset = position + at;
+      const end = text.indexOf('\n', at);
+      this.#readLine(lines, text, at + PREFIX_LENGTH, end);
+      at = end + 1;
     }
+    return lines.length;
   }
 
-  /**
-   * Returns the end of the intact lines in the window. The CRC of the last complete line covers all
-   * lines before it; only if it is wrong, they are checked one by one.
-   */
-  #intactEnd(): number {
-    const { bytes } = this.#window;
-    let [last, end] = [this.#at, this.#at];
-    for (;;) {
-      const length = lineLengthAt(bytes, end);
-      if (length === undefined) break;
-      [last, end] = [end, end + length];
+  /** Reads the line whose text is from `start` to `end`. */
+  #readLine(bytes: Buffer, text: string, start: number, end: number): void {
+    if (this.#named === undefined) return this.#readHeader(text.slice(start, end));
+    if (this.#snapshotKeys === undefined) {
+      const keys = decodeKeysLine(text.slice(start, end), this.#lastId);
+      this.#snapshotKeys = keys ?? [];
+      if (keys !== undefined) return;
     }
-    const crcBefore = zlib.crc32(bytes.subarray(this.#at, last), this.#crc);
-    if (last === end || isIntact(bytes, last, end - last, crcBefore)) return end;
-    let crc = this.#crc;
-    for (let at = this.#at; ;) {
-      const length = lineLengthAt(bytes, at) ?? 0;
-      if (!isIntact(bytes, at, length, crc)) return at;
-      crc = zlib.crc32(bytes.subarray(at, at + length), crc);
-      at += length;
-    }
-  }
-
-  /** Applies the commits of the lines up to `end`. */
-  #applyLines(end: number): void {
-    const { bytes } = this.#window;
-    const scanned = new ScannedBytes(bytes);
-    if (!isUtf8(bytes.subarray(this.#at, end))) throw this.#noCommit(this.#at);
-    this.#crc = zlib.crc32(bytes.subarray(this.#at, end), this.#crc);
-    while (this.#at < end) {
-      const at = this.#at;
-      const length = lengthAt(bytes, at) ?? 0;
-      const [start, textEnd] = [at + PREFIX_LENGTH, at + length - 1];
-      const isKeys = this.#lastOffset === 0 && this.#readKeysLine(start, textEnd);
-      if (!isKeys && !this.#scanCommit(scanned, start, textEnd)) {
-        this.#appendRun();
-        this.#applyCommit(decodeCommit(bytes.subarray(start, textEnd)), at);
-      }
-      this.#lastOffset = this.#window.position + at;
-      this.#at += length;
-    }
-    this.#appendRun();
-  }
-
-  /** Reads the line after the header if it has keys; else returns false. */
-  #readKeysLine(start: number, end: number): boolean {
-    const text = this.#window.bytes.toString('latin1', start, end);
-    const keys = decodeKeysLine(text, this.#lastId);
-    this.#snapshotKeys = keys ?? [];
-    return keys !== undefined;
-  }
-
-  /** The fast path of `#applyCommit`. Returns false, and applies nothing, if it cannot be taken. */
-  #scanCommit(scanned: ScannedBytes, start: number, end: number): boolean {
-    if (this.#isObsolete) return false;
-    const commit = scanCommit(scanned, start, end, this.#lastId, this.#run);
-    if (commit === undefined) return false;
-    this.#lastId = commit.lastId;
-    this.#addKeys(commit.keys);
-    if (this.#run.length > ScannedPets.maxLength / 2) this.#appendRun();
-    return true;
-  }
-
-  #appendRun(): void {
-    this.#pets.appendScanned(this.#window.bytes, this.#run);
-    this.#run.length = 0;
-  }
-
-  #applyCommit(commit: Commit | undefined, at: number): void {
-    if (commit === undefined) throw this.#noCommit(at);
-    const { after, pets, keys } = commit;
-    if (after !== this.#lastId) {
-      throw this.#damage(
-        at,
-        `This commit follows pet ${after}, but the line before it ends with pet ${this.#lastId}`,
-      );
-    }
-    this.#lastId = after + BigInt(pets.length);
-    this.#addKeys(keys);
-    for (const pet of pets) {
-      if (!this.#isObsolete) this.#pets.append(pet);
-      else if (this.#pets.get(pet.id)?.text !== pet.text) throw this.#otherSnapshot(pet.id, at);
-    }
-  }
-
-  /** A journal may have millions of keys: only the newest are kept. */
-  #addKeys(keys: readonly KeyEntry[]): void {
+    const { lastId, keys } =
+      this.#scanCommit(bytes, text, start, end) ?? this.#applyCommit(bytes.subarray(start, end));
+    this.#lastId = lastId;
+    // A journal may have millions of keys: only the newest are kept.
     for (const key of keys) this.#keys.push(key);
-    if (this.#keys.length >= 2 * MAX_IDEMPOTENCY_KEYS)
+    if (this.#keys.length >= 2 * MAX_IDEMPOTENCY_KEYS) {
       this.#keys = this.#keys.slice(-MAX_IDEMPOTENCY_KEYS);
-  }
-
-  /**
-   * Reads the header. Resolves with false if there is only what the first write of an earlier
-   * release may leave, which wrote the header together with a commit: nothing, or zeros.
-   */
-  async #readHeader(): Promise<boolean> {
-    const { bytes } = this.#window;
-    const named = readHeader(bytes);
-    if (named !== undefined) {
-      this.#named = named;
-      this.#isObsolete = !isSameSnapshot(named, this.#snapshot);
-      this.#lastId = named.lastId;
-      this.#at = lineLengthAt(bytes, 0) ?? 0;
-      this.#crc = zlib.crc32(bytes.subarray(0, this.#at));
-      return true;
     }
-    while (!this.#window.atEnd && !this.#window.isFull) await this.#window.fill(0);
-    if (this.#window.atEnd && this.#window.bytes.every((byte) => byte === 0)) return false;
-    const complaint =
-      'It does not begin like a journal of this version. If another version wrote it, stop that ' +
-      'version cleanly first, which brings its pets into the data file';
-    throw new DamagedFileError(this.#path, complaint, 0);
   }
 
-  #finish(): JournalContent {
-    const { bytes, position, atEnd } = this.#window;
-    const tail = bytes.subarray(this.#at);
-    const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
-    if (!atEnd || !isTornLine(tail, position + this.#at, next)) {
-      throw this.#damage(
-        this.#at,
-        'This line of the journal is neither intact nor a torn last line',
-      );
+  #readHeader(text: string): void {
+    const named = decodeHeader(text);
+    if (named === undefined) throw this.#noHeader();
+    this.#named = named;
+    this.#lastId = named.lastId;
+    this.#kind = isSameSnapshot(named, this.#snapshot) ? 'follows' : 'obsolete';
+  }
+
+  /** The fast path of `#applyCommit`. Returns undefined, and applies nothing, if it cannot be taken. */
+  #scanCommit(bytes: Buffer, text: string, start: number, end: number): ScannedCommit | undefined {
+    if (this.#kind === 'obsolete') return undefined;
+    const commit = scanCommit(text, start, end, this.#lastId, this.#run);
+    if (commit !== undefined) this.#pets.appendScanned(bytes, this.#run);
+    return commit;
+  }
+
+  #applyCommit(text: Buffer): ScannedCommit {
+    const commit = decodeCommit(text);
+    if (commit?.after !== this.#lastId) {
+      const complaint = `This line of the journal is not a commit of this version`;
+      throw this.#damage(`${complaint}, or does not follow pet ${this.#lastId}`);
     }
-    return this.#content(this.#isObsolete ? 'obsolete' : 'follows');
+    for (const pet of commit.pets) {
+      if (this.#kind === 'follows') this.#pets.append(pet);
+      else if (this.#pets.get(pet.id)?.text !== pet.text) {
+        throw this.#damage(
+          'The journal follows another snapshot than the one next to it, whose pet ' +
+            `${pet.id} is missing or different`,
+        );
+      }
+    }
+    return { lastId: commit.pets.at(-1)!.id, keys: commit.keys };
   }
 
-  /** What was read. The rest of the window is the torn line. */
-  #content(kind: JournalContent['kind']): JournalContent {
-    const { bytes, position } = this.#window;
+  /** Returns what was read. Throws if more than a torn line is left. */
+  finish({ bytes, position, atEnd }: Unread): JournalContent {
+    if (this.#named === undefined) {
+      // The first write of an earlier release had the header and a commit.
+      if (!atEnd || bytes.some((byte) => byte !== 0)) throw this.#noHeader();
+    } else {
+      const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
+      if (!atEnd || !isTornLine(bytes, position, next)) {
+        const complaint = 'This line of the journal is neither intact nor a torn last line';
+        throw this.#damage(complaint, position);
+      }
+    }
     return {
-      kind,
-      lengthBytes: position + this.#at,
+      kind: this.#kind,
+      lengthBytes: position,
       crc: this.#crc,
       lastOffset: this.#lastOffset,
-      tornBytes: bytes.length - this.#at,
+      tornBytes: bytes.length,
       named: this.#named,
-      snapshotKeys: this.#snapshotKeys,
+      snapshotKeys: this.#snapshotKeys ?? [],
       keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
     };
   }
 
-  #noCommit(at: number): DamagedFileError {
-    return this.#damage(at, 'This line of the journal is not a commit of this version');
-  }
-
-  #otherSnapshot(id: bigint, at: number): DamagedFileError {
+  #noHeader(): DamagedFileError {
     return this.#damage(
-      at,
-      `The journal follows another snapshot than the one next to it, whose pet ${id} is missing or ` +
-        'different',
+      'It does not begin like a journal of this version. If another version wrote it, stop that ' +
+        'version cleanly first, which brings its pets into the data file',
     );
   }
 
-  #damage(at: number, complaint: string): DamagedFileError {
-    return new DamagedFileError(this.#path, complaint, this.#window.position + at);
+  #damage(complaint: string, offset = this.#lastOffset): DamagedFileError {
+    return new DamagedFileError(this.#path, complaint, offset);
+  }
+}
+
+/**
+ * Returns the end of the intact lines with which the bytes begin, for a file whose CRC is `crc` so
+ * far. The CRC of the last complete line covers all lines before it; only if it is wrong, they are
+ * checked one by one.
+ */
+function intactEnd(bytes: Buffer, text: string, crc: number): number {
+  let [last, end] = [0, 0];
+  for (let length; (length = lineLengthAt(text, end)) !== undefined;) {
+    [last, end] = [end, end + length];
+  }
+  const crcBefore = zlib.crc32(bytes.subarray(0, last), crc);
+  if (last === end || isIntact(bytes, last, end - last, crcBefore)) return end;
+  for (let at = 0; ;) {
+    const length = lineLengthAt(text, at) ?? 0;
+    if (!isIntact(bytes, at, length, crc)) return at;
+    crc = zlib.crc32(bytes.subarray(at, at + length), crc);
+    at += length;
   }
 }

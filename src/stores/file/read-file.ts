@@ -1,8 +1,9 @@
 /**
- * Reading files: a file for one task, a window that moves over a file of any size, and the error
- * for a file that is not what the store wrote.
+ * Reading files: a file for one task, the items of a file of any size, and the error for a file
+ * that is not what the store wrote.
  */
 
+import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
 import { assertRegular, type Disk, type FileStat, type DiskFile } from './disk.ts';
@@ -46,6 +47,13 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
   }
 }
 
+/** Resolves with the first bytes of a file: all, unless it has more than `maxBytes`. */
+export async function readStart(file: DiskFile, memory: Memory, maxBytes: number): Promise<Buffer> {
+  const bytes = memory.bytes(Math.min(file.stat().sizeBytes, maxBytes));
+  await readAll(file, bytes, 0);
+  return bytes;
+}
+
 /** Resolves with the CRC-32 of the first `lengthBytes` bytes of a file. */
 export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory): Promise<number> {
   const bytes = memory.bytes(Math.min(lengthBytes, 1 << 20));
@@ -58,56 +66,47 @@ export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory)
   return crc;
 }
 
-/**
- * A window that moves over a file, for the readers of the snapshot and of the journal. It grows
- * until it holds a complete item. The growth is limited, since gigabytes without an item's end may
- * follow a damaged byte.
- */
-export class FileWindow {
-  readonly #file: DiskFile;
-  readonly #memory: Memory;
-  readonly #maxBytes: number;
-  #buffer: Buffer;
-  /** The window's content. It changes with every `fill`. */
-  bytes: Buffer;
+/** The bytes that a reader has left unread. */
+export interface Unread {
+  readonly bytes: Buffer;
   /** The position of bytes[0] in the file. */
-  position = 0;
-  /** True if the file ends at the window's end. */
-  atEnd = false;
+  readonly position: number;
+  /** True if the file ends with them. */
+  readonly atEnd: boolean;
+}
 
-  /** `maxBytes` is the length of the longest item. */
-  constructor(file: DiskFile, memory: Memory, maxBytes: number) {
-    this.#file = file;
-    this.#memory = memory;
-    this.#maxBytes = Math.max(maxBytes, INITIAL_BYTES);
-    this.#buffer = memory.bytes(INITIAL_BYTES);
-    this.bytes = this.#buffer.subarray(0, 0);
-  }
-
-  /** True if it is as long as the longest item. */
-  get isFull(): boolean {
-    return this.bytes.length >= this.#maxBytes;
-  }
-
-  /** Drops the first `used` bytes, and fills the rest of the window from the file. */
-  async fill(used: number): Promise<void> {
-    const rest = this.bytes.subarray(used);
-    const hasNoRoom = used === 0 && rest.length === this.#buffer.length;
-    if (hasNoRoom) this.#buffer = this.#memory.bytes(Math.min(2 * rest.length, this.#maxBytes + 1));
-    rest.copy(this.#buffer, 0);
-    this.position += used;
-    let filled = rest.length;
-    while (filled < this.#buffer.length && !this.atEnd) {
-      const room = this.#buffer.length - filled;
-      const count = await this.#file.read(this.#buffer, filled, room, this.position + filled);
-      this.atEnd = count === 0;
-      filled += count;
+/**
+ * Reads a file of any size through a window that moves over it. `read` gets the bytes of the window
+ * and their position, reads the items with which they begin, and returns how many bytes it has
+ * read. The window grows until it holds a complete item of at most `maxBytes`: gigabytes without
+ * an item's end may follow a damaged byte. Resolves with what is left when no item can be read.
+ */
+export async function readItems(
+  file: DiskFile,
+  memory: Memory,
+  maxBytes: number,
+  read: (bytes: Buffer, position: number) => number,
+): Promise<Unread> {
+  let buffer = memory.bytes(WINDOW_BYTES);
+  let [position, length, atEnd] = [0, 0, false];
+  for (;;) {
+    while (length < buffer.length && !atEnd) {
+      const count = await file.read(buffer, length, buffer.length - length, position + length);
+      atEnd = count === 0;
+      length += count;
     }
-    this.bytes = this.#buffer.subarray(0, filled);
+    const bytes = buffer.subarray(0, length);
+    const used = read(bytes, position);
+    if (used === 0 && (atEnd || length >= maxBytes)) return { bytes, position, atEnd };
+    if (used === 0) buffer = memory.bytes(Math.min(2 * length, maxBytes + 1));
+    bytes.copy(buffer, 0, used);
+    position += used;
+    length -= used;
   }
 }
 
-const INITIAL_BYTES: number = 1 << 19;
+/** At first. Its text as Latin-1 is small enough for the young part of V8's heap. */
+const WINDOW_BYTES: number = 1 << 16;
 
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {
@@ -121,3 +120,15 @@ export class DamagedFileError extends Error {
 
 const ADVICE =
   'Put back the data file and its journal from one backup; or move the damaged file away, as evidence';
+
+/** Throws DamagedFileError if the bytes, which are at this position of the file, are not UTF-8. */
+export function assertUtf8(path: string, bytes: Buffer, position: number): void {
+  if (isUtf8(bytes)) return;
+  // Decoding replaces each broken character with U+FFFD, so the first difference is the error.
+  const decoded = Buffer.from(bytes.toString('utf8'));
+  let offset = 0;
+  while (bytes[offset] === decoded[offset]) offset += 1;
+  // U+FFFD may begin with the same bytes as the broken character.
+  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
+  throw new DamagedFileError(path, 'Not UTF-8', position + offset);
+}

@@ -18,23 +18,22 @@
  * (table/pet-scanner.ts). From the first one in another layout on, parsePets reads the rest.
  */
 
-import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
-import { CLOSE_BRACKET, COMMA, LINE_FEED } from '../../base/ascii.ts';
+import { CLOSE_BRACKET } from '../../base/ascii.ts';
 import type { Memory } from '../../base/system.ts';
 import {
   InvalidPetError,
   MAX_PET_BYTES,
-  parsePet,
   parsePets,
+  petsIn,
   PET_SEPARATOR,
 } from '../../model/pet-text.ts';
 import { stringifyPet, type Pet } from '../../model/pet.ts';
-import { ScannedBytes, ScannedPets, scanPets } from '../table/pet-scanner.ts';
+import { ScannedPets, scanPets } from '../table/pet-scanner.ts';
 import { type PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
-import { DamagedFileError, FileWindow } from './read-file.ts';
+import { assertUtf8, DamagedFileError, readItems, readStart, type Unread } from './read-file.ts';
 
 /** The CRC-32 of a snapshot through its closing bracket, and how many bytes it covers. */
 export interface ArraySum {
@@ -87,6 +86,12 @@ export interface ReadSnapshot extends SnapshotId {
   readonly hasChecksum: boolean;
 }
 
+/** How many bytes a file in another layout may have: they become one string. */
+const MAX_OTHER_BYTES: number = 256 << 20;
+const MAX_MISTAKES = 20;
+/** A pet with what is before and after it. */
+const MAX_LINE_BYTES: number = MAX_PET_BYTES + 4;
+
 /**
  * Reads the pets of a snapshot into the table, which must be empty. Rejects with DamagedFileError.
  */
@@ -96,166 +101,115 @@ export async function readSnapshot(
   pets: PetTable,
   memory: Memory,
 ): Promise<ReadSnapshot> {
-  const window = new FileWindow(file, memory, MAX_OTHER_BYTES);
-  await window.fill(0);
-  return new SnapshotReader(path, window, pets).read();
+  const run = new ScannedPets();
+  let crc = 0;
+  let unread = await readItems(file, memory, MAX_LINE_BYTES, (bytes, position) => {
+    const lines = bytes.subarray(0, readLines(bytes, pets, run));
+    assertUtf8(path, lines, position);
+    crc = zlib.crc32(lines, crc);
+    return lines.length;
+  });
+  if (!unread.atEnd || !/^[ \t\r\n]*\][ \t\r\n]*$/.test(unread.bytes.toString('latin1'))) {
+    unread = await readOther(path, file, pets, memory, unread.position);
+    crc = 0;
+  }
+  const { bytes, position } = unread;
+  const end = bytes.lastIndexOf(CLOSE_BRACKET) + 1;
+  crc = zlib.crc32(bytes.subarray(0, end), crc);
+  const after = bytes.toString('latin1', end);
+  const hasChecksum = after === encodeChecksum(crc);
+  if (!hasChecksum && looksLikeChecksum(after)) {
+    const complaint =
+      'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
+      'whitespace after the closing bracket';
+    throw new DamagedFileError(path, complaint);
+  }
+  return { crc, arrayBytes: position + end, lastId: pets.lastId, hasChecksum };
 }
 
-/** How many bytes of a snapshot may have another layout: they become one string. */
-const MAX_OTHER_BYTES: number = 256 << 20;
-const MAX_MISTAKES = 20;
-/** The length of the texts before each pet: the bracket with a line feed, or the separator. */
-const BEFORE_LENGTH = 2;
-
-class SnapshotReader {
-  readonly #path: string;
-  readonly #window: FileWindow;
-  readonly #pets: PetTable;
-  readonly #run: ScannedPets = new ScannedPets();
-  readonly #sum: ArraySum = { crc: 0, arrayBytes: 0 };
-
-  constructor(path: string, window: FileWindow, pets: PetTable) {
-    this.#path = path;
-    this.#window = window;
-    this.#pets = pets;
-  }
-
-  async read(): Promise<ReadSnapshot> {
-    const window = this.#window;
-    if (window.bytes.length === 0) throw this.#damage('The file is empty');
-    assertArray(this.#path, window.bytes);
-    await this.#readOwnLines();
-    while (!window.atEnd && !window.isFull) await window.fill(0);
-    return this.#readRest();
-  }
-
-  /** Reads the pets that are as the store writes them, one a line, and moves the window on. */
-  async #readOwnLines(): Promise<void> {
-    const window = this.#window;
-    for (;;) {
-      const scanned = new ScannedBytes(window.bytes);
-      let at = 0;
-      let end: number | undefined;
-      while ((end = this.#readPets(scanned, at)) !== undefined) at = end;
-      const isCut = !window.bytes.includes(LINE_FEED, at + BEFORE_LENGTH);
-      const isTooLong = window.bytes.length - at > 2 * MAX_PET_BYTES;
-      const isLast = !isCut || isTooLong || window.atEnd;
-      this.#count(at);
-      await window.fill(at);
-      if (isLast) return;
-    }
-  }
-
-  /** Returns the offset after the pets that it has read, or undefined if there are none. */
-  #readPets(scanned: ScannedBytes, at: number): number | undefined {
-    const { bytes } = scanned;
-    const pets = this.#pets;
-    const start = at + BEFORE_LENGTH;
+/** Reads the pets with which the bytes begin, one a line. Returns where they end. */
+function readLines(bytes: Buffer, pets: PetTable, run: ScannedPets): number {
+  const text = bytes.toString('latin1');
+  for (let at = 0; ;) {
     const before = pets.length === 0 ? '[\n' : PET_SEPARATOR;
-    if (bytes.toString('latin1', at, start) !== before) return undefined;
-    const run = this.#run;
-    run.length = 0;
-    const scannedEnd = scanPets(scanned, start, PET_SEPARATOR, run);
+    if (!text.startsWith(before, at)) return at;
+    const start = at + before.length;
+    const scannedEnd = scanPets(text, start, PET_SEPARATOR, run);
     if (run.length > 0 && isAscending(run, pets.lastId)) {
       pets.appendScanned(bytes, run);
-      return scannedEnd;
-    }
-    const lineEnd = bytes.indexOf(LINE_FEED, start);
-    const end = bytes[lineEnd - 1] === COMMA ? lineEnd - 1 : lineEnd;
-    if (lineEnd === -1) return undefined;
-    try {
-      const mistake = this.#append(parsePet(bytes.toString('utf8', start, end)));
-      return mistake === undefined ? end : undefined;
-    } catch (error) {
-      // If memory fails, the file is not damaged.
-      if (error instanceof SyntaxError || error instanceof InvalidPetError) return undefined;
-      throw error;
+      at = scannedEnd;
+    } else {
+      const lineEnd = text.indexOf('\n', start);
+      const end = text[lineEnd - 1] === ',' ? lineEnd - 1 : lineEnd;
+      const found = lineEnd === -1 ? [] : petsIn(`[${bytes.toString('utf8', start, end)}]`);
+      if (found.length !== 1 || appendOrTell(pets, found[0]!) !== undefined) return at;
+      at = end;
     }
   }
+}
 
-  /** Reads what is left, in whatever layout, and the checksum line. */
-  #readRest(): ReadSnapshot {
-    const { bytes, atEnd } = this.#window;
-    if (!atEnd) {
-      const most = `${MAX_OTHER_BYTES} bytes`;
-      throw this.#damage(`From here on it is not as this service writes it for more than ${most}`);
-    }
-    this.#addPets(bytes.toString());
-    const end = bytes.lastIndexOf(CLOSE_BRACKET) + 1;
-    this.#count(end);
-    const after = bytes.toString('latin1', end);
-    const hasChecksum = after === encodeChecksum(this.#sum.crc);
-    if (!hasChecksum && looksLikeChecksum(after)) {
-      const complaint =
-        'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
-        'whitespace after the closing bracket';
-      throw new DamagedFileError(this.#path, complaint);
-    }
-    return { ...this.#sum, lastId: this.#pets.lastId, hasChecksum };
+/**
+ * Reads a file in another layout. The table has the pets of its lines up to `position`, which were
+ * read already. Rejects with all that is wrong.
+ */
+async function readOther(
+  path: string,
+  file: DiskFile,
+  pets: PetTable,
+  memory: Memory,
+  position: number,
+): Promise<Unread> {
+  if (file.stat().sizeBytes > MAX_OTHER_BYTES) {
+    const most = `${MAX_OTHER_BYTES} bytes`;
+    const complaint = `It has more than ${most}, and from here on it is not as this service writes it`;
+    throw new DamagedFileError(path, complaint, position);
   }
-
-  /** Adds the pets of an array, of which only the rest may be left. Throws all that is wrong. */
-  #addPets(text: string): void {
-    const pets = this.#pets;
-    const mistakes: string[] = [];
-    let index = pets.length;
-    for (const pet of this.#parse(text)) {
-      index += 1;
-      const mistake = pet instanceof InvalidPetError ? pet.message : this.#append(pet);
-      if (mistake !== undefined) mistakes.push(`pet ${index}: ${mistake}`);
-    }
-    if (mistakes.length === 0) return;
-    const shown = mistakes.slice(0, MAX_MISTAKES);
-    if (mistakes.length > MAX_MISTAKES) shown.push(`and ${mistakes.length - MAX_MISTAKES} more`);
-    throw this.#mistakes(shown);
+  const bytes = await readStart(file, memory, MAX_OTHER_BYTES);
+  if (bytes.length === 0) throw new DamagedFileError(path, 'The file is empty', 0);
+  assertArray(path, bytes);
+  assertUtf8(path, bytes, 0);
+  const mistakes = appendAll(pets, bytes.toString());
+  if (mistakes.length > MAX_MISTAKES) {
+    mistakes.splice(MAX_MISTAKES, Infinity, `and ${mistakes.length - MAX_MISTAKES} more`);
   }
-
-  #parse(text: string): ReturnType<typeof parsePets> {
-    // The braces stand for the pets before: only a comma or a bracket may follow.
-    const hasPets = this.#pets.length > 0;
-    try {
-      return hasPets ? parsePets(`[{}${text}`).slice(1) : parsePets(text);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      // The engine shows, and counts, the text that it was given.
-      const message = hasPets
-        ? error.message.replace(/(, \.*"| in JSON at ).*$/s, '')
-        : error.message;
-      throw this.#mistakes([`it is not valid JSON: ${message}`]);
-    }
+  // Of a file of this store, or of one that somebody wrote by hand.
+  if (mistakes.length > 0 && position > 0) {
+    throw new DamagedFileError(path, mistakes.join('; '), position + PET_SEPARATOR.length);
   }
-
-  /** Returns the error for who wrote the file by hand, or for a file of this store. */
-  #mistakes(mistakes: readonly string[]): Error {
-    if (this.#window.position > 0) return this.#damage(mistakes.join('; '), BEFORE_LENGTH);
+  if (mistakes.length > 0) {
     const list = mistakes.join('\n  ');
-    return new Error(`${this.#path} is not a list of pets. It was left as it is:\n  ${list}`);
+    throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${list}`);
   }
+  return { bytes, position: 0, atEnd: true };
+}
 
-  /** Adds the pet, or returns why it cannot. */
-  #append(pet: Pet): string | undefined {
-    const { lastId } = this.#pets;
-    const text = stringifyPet(pet);
-    if (pet.id <= lastId) {
-      return `id ${pet.id} does not come after ${lastId}: ids must be ascending`;
-    }
-    if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
-    this.#pets.append({ id: pet.id, text, status: pet.status });
-    return undefined;
+/** Adds the pets of an array of which the table may have the first. Returns all that is wrong. */
+function appendAll(pets: PetTable, text: string): string[] {
+  let found: ReturnType<typeof parsePets>;
+  try {
+    found = parsePets(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return [`it is not valid JSON: ${error.message}`];
+    throw error;
   }
+  const known = pets.length;
+  return found.slice(known).flatMap((pet, index) => {
+    const mistake = appendOrTell(pets, pet);
+    return mistake === undefined ? [] : `pet ${known + index + 1}: ${mistake}`;
+  });
+}
 
-  /** Adds the first bytes of the window to the sum. */
-  #count(length: number): void {
-    const bytes = this.#window.bytes.subarray(0, length);
-    const invalid = findInvalidUtf8(bytes);
-    if (invalid !== undefined) throw this.#damage('Not UTF-8', invalid);
-    this.#sum.crc = zlib.crc32(bytes, this.#sum.crc);
-    this.#sum.arrayBytes += length;
+/** Adds the pet, or returns why it cannot. */
+function appendOrTell(pets: PetTable, pet: Pet | InvalidPetError): string | undefined {
+  if (pet instanceof InvalidPetError) return pet.message;
+  const { lastId } = pets;
+  if (pet.id <= lastId) {
+    return `id ${pet.id} does not come after ${lastId}: ids must be ascending`;
   }
-
-  #damage(complaint: string, at = 0): DamagedFileError {
-    return new DamagedFileError(this.#path, complaint, this.#window.position + at);
-  }
+  const text = stringifyPet(pet);
+  if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
+  pets.append({ id: pet.id, text, status: pet.status });
+  return undefined;
 }
 
 /** Throws an Error if the bytes, with which a file begins, are not the start of an array. */
@@ -283,22 +237,7 @@ function blanksOf(bits: number): string {
   return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
-const CHECKSUM_LENGTH: number = encodeChecksum(0).length;
-
 /** True for whitespace that no editor leaves after a bracket: a checksum line, or a part of one. */
 function looksLikeChecksum(text: string): boolean {
-  const blanks = text.replace(/[\r\n]/g, '');
-  return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= CHECKSUM_LENGTH);
-}
-
-/** Returns the offset of the first byte that is not valid UTF-8, or undefined if all are. */
-function findInvalidUtf8(bytes: Buffer): number | undefined {
-  if (isUtf8(bytes)) return undefined;
-  // Decoding replaces each broken character with U+FFFD, so the first difference is the error.
-  const decoded = Buffer.from(bytes.toString('utf8'));
-  let offset = 0;
-  while (bytes[offset] === decoded[offset]) offset += 1;
-  // U+FFFD may begin with the same bytes as the broken character.
-  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
-  return offset;
+  return /\t| {8}/.test(text);
 }

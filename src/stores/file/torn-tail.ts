@@ -11,9 +11,9 @@
  * something that may have been acknowledged.
  */
 
-import { LINE_FEED } from '../../base/ascii.ts';
+import { isUtf8 } from 'node:buffer';
 import { COMMIT_MARK } from '../commit.ts';
-import { isLike, lengthAt, LINE_PREFIX, PREFIX_LENGTH } from './journal-line.ts';
+import { PREFIX_LENGTH } from './journal-line.ts';
 
 export const SECTOR_BYTES = 512;
 
@@ -22,55 +22,43 @@ export const SECTOR_BYTES = 512;
  * `offset` in the file, and the line's text would begin with `start`.
  */
 export function isTornLine(tail: Buffer, offset: number, start: string): boolean {
-  const runs = runsOf(tail, offset);
-  if (runs === undefined || !runs.every(isUtf8)) return false;
-  // The line states its length, if that was written.
-  const length = lengthAt(tail, 0);
-  const isComplete = tail.length === length && runs[0]?.bytes.length === length;
-  if (isComplete || (length !== undefined && tail.length > length)) return false;
-  // A line has one line feed, its last byte.
-  const lineFeed = tail.indexOf(LINE_FEED);
-  const last = (length ?? tail.length) - 1;
-  if (lineFeed !== -1 && lineFeed !== last) return false;
-  if (tail.length === length && lineFeed === -1 && tail.at(-1) !== 0) return false;
-  // Nor has it the start of another commit.
-  if (tail.includes(COMMIT_MARK, PREFIX_LENGTH + 1)) return false;
-  const expected = LINE_PREFIX + start;
-  return runs.every(({ at, bytes }) => {
-    const text = bytes.toString('latin1', 0, Math.max(0, expected.length - at));
-    return isLike(text, expected.slice(at));
+  const text = tail.toString('latin1');
+  // From the beginning of its first sector on.
+  const sectors = `${' '.repeat(offset % SECTOR_BYTES)}${text}`.match(SECTORS) ?? [];
+  return (
+    sectors.every((sector) => /^[^\0]*\0*$/.test(sector)) &&
+    text.split(/\0+/).every(isUtf8Part) &&
+    isLike(text, `######## ######## ${start}`) &&
+    !text.includes(COMMIT_MARK, PREFIX_LENGTH + 1) &&
+    endsLikeALine(text)
+  );
+}
+
+const SECTORS: RegExp = new RegExp(`[^]{1,${SECTOR_BYTES}}`, 'g');
+
+/** True for a part of a text in UTF-8, as Latin-1. A character may be cut off at either end. */
+function isUtf8Part(part: string): boolean {
+  const characters = part.replace(/^[\x80-\xbf]{1,3}|[\xc2-\xf4][\x80-\xbf]{0,2}$/g, '');
+  return isUtf8(Buffer.from(characters, 'latin1'));
+}
+
+/** True if the text, in which zeros are missing, can begin as expected; # is any hex digit. */
+function isLike(text: string, expected: string): boolean {
+  return [...text.slice(0, expected.length)].every((character, index) => {
+    const isDigit = expected[index] === '#' && /[0-9a-f]/.test(character);
+    return isDigit || character === '\0' || character === expected[index];
   });
 }
 
-/** Bytes of the tail between zeros, as they were written. */
-interface Run {
-  readonly at: number;
-  readonly bytes: Buffer;
-}
-
-/** Returns undefined if a run begins within a sector: no write leaves that. */
-function runsOf(tail: Buffer, offset: number): readonly Run[] | undefined {
-  const runs: Run[] = [];
-  for (let at = 0; at < tail.length; at += 1) {
-    if (tail[at] === 0) continue;
-    if (at > 0 && (offset + at) % SECTOR_BYTES !== 0) return undefined;
-    const zero = tail.indexOf(0, at);
-    const bytes = tail.subarray(at, zero === -1 ? tail.length : zero);
-    runs.push({ at, bytes });
-    at += bytes.length;
-  }
-  return runs;
-}
-
-/** True if the run is UTF-8; a character may be cut off at either end. */
-function isUtf8({ bytes }: Run): boolean {
-  let start = 0;
-  while (start < 3 && (bytes[start]! & 0xc0) === 0x80) start += 1;
-  try {
-    const decoder = new TextDecoder('utf-8', { fatal: true });
-    decoder.decode(bytes.subarray(start), { stream: true });
-    return true;
-  } catch {
-    return false;
-  }
+/**
+ * True unless the text, by its length and its line feed, is a complete line, or more than one. A
+ * line states its length, if that was written, and has one line feed, its last byte.
+ */
+function endsLikeALine(text: string): boolean {
+  if (text.slice(0, -1).includes('\n')) return false;
+  const [, stated] = /^[^]{9}([0-9a-f]{8})/.exec(text) ?? [];
+  if (stated === undefined) return true;
+  const length = parseInt(stated, 16);
+  if (text.length < length) return !text.endsWith('\n');
+  return text.length === length && text.includes('\0') && /[\n\0]$/.test(text);
 }

@@ -25,33 +25,6 @@ export class ScannedPets {
   readonly ends: Uint32Array = new Uint32Array(ScannedPets.maxLength);
 }
 
-/**
- * The bytes of a file, and a piece of them as Latin-1. A string of a whole megabyte would lie
- * outside the young part of V8's heap, and be freed late.
- */
-export class ScannedBytes {
-  readonly bytes: Buffer;
-  /** The bytes `from` to `to`, one character for each. */
-  text = '';
-  from = 0;
-  to = 0;
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-
-  /** Moves the piece, unless it has this range. */
-  cover(from: number, to: number): void {
-    if (from >= this.from && to <= this.to) return;
-    this.from = from;
-    this.to = Math.min(Math.max(to, from + PIECE_BYTES), this.bytes.length);
-    this.text = this.bytes.toString('latin1', from, this.to);
-  }
-}
-
-/** A longer pet is left to pet-text.ts, unless it is in a commit. */
-const PIECE_BYTES: number = 8 << 10;
-
 /** An integer of 18 digits is always an int64. */
 const PET: RegExp = new RegExp(
   [
@@ -72,40 +45,27 @@ const STATUSES: ReadonlyMap<number | undefined, PetStatus> = new Map(
 );
 
 /**
- * Adds pets in canonical form from `at` on to the scanned ones, as long as there is room and only
- * `separator` is between them. Returns the offset after the last one, or `at` if it finds none.
+ * Finds pets in canonical form in a text from `at` on, as long as there is room and only
+ * `separator` is between them: they replace those of the run. Returns the offset after the last
+ * one, or `at` if there is none.
  */
-export function scanPets(
-  scanned: ScannedBytes,
-  at: number,
-  separator: string,
-  run: ScannedPets,
-): number {
-  const { bytes } = scanned;
+export function scanPets(text: string, at: number, separator: string, run: ScannedPets): number {
+  run.length = 0;
   let end = at;
-  scanned.cover(at, at);
-  while (run.length < ScannedPets.maxLength) {
-    PET.lastIndex = at - scanned.from;
-    if (!PET.test(scanned.text)) {
-      // The pet may end after the piece.
-      const to = Math.min(at + PIECE_BYTES, bytes.length);
-      if (to <= scanned.to) break;
-      scanned.cover(at, to);
-      continue;
-    }
-    const petEnd = scanned.from + PET.lastIndex;
-    if (petEnd - at > MAX_PET_BYTES) break;
-    end = petEnd;
+  for (let start = at; run.length < ScannedPets.maxLength; start = end + separator.length) {
+    PET.lastIndex = start;
+    if (!PET.test(text) || PET.lastIndex - start > MAX_PET_BYTES) break;
+    end = PET.lastIndex;
     let id = 0;
-    for (let i = at + ID_OFFSET; isDigit(bytes[i]); i += 1) id = id * 10 + bytes[i]! - ZERO;
-    run.starts[run.length] = at;
+    for (let i = start + ID_OFFSET, digit; isDigit((digit = text.charCodeAt(i))); i += 1) {
+      id = id * 10 + digit - ZERO;
+    }
+    run.starts[run.length] = start;
     run.ids[run.length] = id;
-    run.statuses[run.length] = STATUSES.get(bytes[end - 3]);
+    run.statuses[run.length] = STATUSES.get(text.charCodeAt(end - 3));
     run.ends[run.length] = end;
     run.length += 1;
-    scanned.cover(end, Math.min(end + separator.length, bytes.length));
-    if (!scanned.text.startsWith(separator, end - scanned.from)) break;
-    at = end + separator.length;
+    if (!text.startsWith(separator, end)) break;
   }
   return end;
 }

@@ -10,7 +10,7 @@ import {
   encodeCommit,
   scanCommit,
 } from '../../../src/stores/commit.ts';
-import { ScannedBytes, ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
+import { ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';
 import { randomNewPet } from '../../support/pets/random-pet.ts';
@@ -88,7 +88,6 @@ for (const [what, text] of Object.entries(wrongTexts)) {
   test(`A text ${what} is not a commit to the scanner or to the parser`, () => {
     assert.equal(decodeCommit(Buffer.from(text)), undefined);
     assert.equal(scan(text, 7n), undefined);
-    assert.equal(run.length, 0);
   });
 }
 
@@ -153,7 +152,5 @@ function scan(text: string | Buffer, after: bigint): bigint | undefined {
 /** What the fast path says of a text with more bytes behind it. */
 function scanAll(text: string | Buffer, after: bigint): ReturnType<typeof scanCommit> {
   const bytes = Buffer.from(text as string);
-  run.length = 0;
-  const padded = Buffer.concat([bytes, Buffer.alloc(64)]);
-  return scanCommit(new ScannedBytes(padded), 0, bytes.length, after, run);
+  return scanCommit(`${bytes.toString('latin1')}]}\0`, 0, bytes.length, after, run);
 }

@@ -56,9 +56,9 @@ for (const [what, commits] of Object.entries(JOURNALS)) {
 
 const OTHER = '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}';
 for (const [what, texts, complaint] of [
-  ['an empty line', [HEADER, ''], /is not a (complete )?commit/],
+  ['an empty line', [HEADER, ''], /is not a commit/],
   ['a line that is not JSON', [HEADER, 'Remember the milk'], /is not a commit of this version/],
-  ['a commit that does not follow on', [HEADER, OTHER], /follows pet 1, but .* ends with pet 0/],
+  ['a commit that does not follow on', [HEADER, OTHER], /or does not follow pet 0/],
   ['another header', [HEADER.replace('1', '2')], /does not begin like a journal of this version/],
 ] as const) {
   test(`A journal with ${what} is refused, though its CRC is right`, async () => {
@@ -73,7 +73,7 @@ test('A line that is not UTF-8 is refused, though its CRC is right', async () =>
   line[line.indexOf(0xc3)] = 0xff;
   const crc = crc32(line.subarray(8), crc32(header));
   line.write(crc.toString(16).padStart(8, '0'));
-  const message = /at byte 65: This line of the journal is not a commit of this version/;
+  const message = /at byte 118: Not UTF-8/;
   await assert.rejects(read(Buffer.concat([header, line])), message);
 });
 

@@ -22,7 +22,7 @@ const CHECKSUM = '01111111110001101000111000010011'.replaceAll('0', ' ').replace
 const ARRAY = `[\n${REX},\n${TOM}\n]`;
 
 /** How many bytes the reader takes from the file at a time. */
-const WINDOW = 1 << 19;
+const WINDOW = 1 << 16;
 const LONG = REX.replace('Rex', 'n'.repeat(WINDOW));
 
 test('A snapshot has one pet a line, and its CRC-32 in the whitespace of its last line', async () => {
@@ -66,10 +66,7 @@ const FILES: Readonly<Record<string, readonly [text: string, pets: readonly stri
   'ends with a few spaces and line ends': [`${ARRAY} \r\n  \r\n    \n`, BOTH],
   'begins with spaces': [`  ${ARRAY} \n`, BOTH],
   'has one line': [`[${REX},${TOM}]`, BOTH],
-  'has much whitespace': [
-    [SPACE, '[', SPACE, REX, SPACE, ',', TOM, SPACE, ']', SPACE].join(''),
-    BOTH,
-  ],
+  'has much whitespace': [[SPACE, '[', SPACE, REX, SPACE, ',', TOM, SPACE, ']'].join(''), BOTH],
   'has whitespace everywhere': [
     ' \t\r\n[ { "id" : 1 , "name" : "Rex" , "categoryId" : 7 } , {\n"id"\t:2,"name":"Tom",' +
       '"categoryId":\r7,"status": "sold" }\t] \n',

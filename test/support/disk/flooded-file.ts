@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { systemMemory, type Memory } from '../../../src/base/system.ts';
-import type { DiskFile } from '../../../src/stores/file/disk.ts';
+import type { DiskFile, FileStat } from '../../../src/stores/file/disk.ts';
 
 const FLOOD_BYTES = 5e9;
 
@@ -23,6 +23,7 @@ export async function assertFloodRefused(
   const block = Buffer.alloc(1 << 16, filler, 'latin1');
   const file: DiskFile = {
     ...({} as DiskFile),
+    stat: () => ({ sizeBytes: FLOOD_BYTES }) as FileStat,
     read: async (into, offset, count, position) => {
       if (position < begin.length) return begin.copy(into, offset, position, position + count);
       const room = Math.min(count, FLOOD_BYTES - position);
