@@ -14,8 +14,8 @@
  * skips it: it is the CRC-32 of all bytes through the closing bracket as whitespace, the highest
  * bit first, a tab for 1. A file without it is as valid, but not protected. So an operator can
  * replace the data file by any JSON array of pets, in any layout, without spaces after its bracket.
- * Pets as the store writes them are read one a line, most of them by the fast path
- * (table/pet-scanner.ts). From the first one in another layout on, parsePets reads the rest.
+ * A file with one pet a line, as above, is read by its lines, most of them by the
+ * fast path (table/pet-scanner.ts). Any other file is read as one text by parsePets.
  */
 
 import zlib from 'node:zlib';

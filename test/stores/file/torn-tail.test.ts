@@ -38,6 +38,8 @@ test('A complete line with any byte changed is not torn', () => {
 const LINE = lineOf(1500);
 const OTHER_LINE = lineOf(10);
 const BEGINNING = `${LINE.subarray(0, 90)}`;
+/** Where a character begins. */
+const CUT = LINE.indexOf('a', 900);
 
 /** The beginning of the line, with another text from a position on. */
 const edited = (at: number, text: string): string =>
@@ -53,7 +55,7 @@ const TAILS: readonly (readonly [what: string, ...parts: readonly (Buffer | stri
   ['no space after its CRC', edited(8, '_')],
   ['a length that is not hex', edited(9, '0000zzzz')],
   ['a length shorter than itself', edited(9, '00000020')],
-  ['a line feed before its end', BEGINNING, '\n', LINE.subarray(91, 200)],
+  ['a line feed before its end', LINE.subarray(0, CUT), '\n', LINE.subarray(CUT, CUT + 100)],
   ['bytes that are not UTF-8', BEGINNING, Buffer.alloc(9, 0xff)],
   ['zeros within a sector', BEGINNING, Buffer.alloc(9), LINE.subarray(99, 200)],
   ['some other text', 'Remember the milk\n'],
@@ -66,13 +68,17 @@ const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] 
   ...TAILS.map(([what, ...parts]) => [what, joined(...parts), 65] as const),
   [
     'another commit, and its first sector missing',
-    // From the beginning of a character on.
-    withoutFirstSector(joined(LINE.subarray(0, LINE.indexOf('a', 900)), OTHER_LINE)),
+    withoutFirstSector(joined(LINE.subarray(0, CUT), OTHER_LINE)),
     512,
   ],
   [
     'a line feed within, and its first sector missing',
-    withoutFirstSector(joined(LINE.subarray(0, 900), '\nx')),
+    withoutFirstSector(joined(LINE.subarray(0, CUT), '\nx')),
+    512,
+  ],
+  [
+    'no line feed at its end, and a sector missing',
+    joined(LINE.subarray(0, 512), Buffer.alloc(512), LINE.subarray(1024, -1), 'x'),
     512,
   ],
 ];
