@@ -106,7 +106,7 @@ export async function readItems(
 }
 
 /** At first. Its text as Latin-1 is small enough for the young part of V8's heap. */
-const WINDOW_BYTES: number = 1 << 16;
+const WINDOW_BYTES: number = 1 << 15;
 
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {
