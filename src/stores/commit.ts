@@ -142,6 +142,12 @@ export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefi
   return keys === undefined || pets.length === 0 ? undefined : { after, pets, keys };
 }
 
+/** The content of a scanned commit, except for its pets. */
+export interface ScannedCommit {
+  readonly lastId: bigint;
+  readonly keys: readonly KeyEntry[];
+}
+
 /**
  * The fast path of `decodeCommit`, without an object for each pet: finds the pets of the commit
  * that the text, as Latin-1, has from `start` to `end`. Returns undefined if the commit is not
@@ -156,7 +162,7 @@ export function scanCommit(
   end: number,
   after: bigint,
   run: ScannedPets,
-): { readonly lastId: bigint; readonly keys: readonly KeyEntry[] } | undefined {
+): ScannedCommit | undefined {
   const last = Number(after);
   const head = commitStart(last);
   if (!text.startsWith(head, start)) return undefined;
