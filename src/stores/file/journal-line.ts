@@ -64,7 +64,7 @@ export function decodeHeader(text: string): SnapshotId | undefined {
   return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** Returns the length of the complete line at `at` of a text in Latin-1, or undefined without one. */
+/** Returns the length of the complete line at `at` of a Latin-1 text, or undefined if none is. */
 export function lineLengthAt(text: string, at: number): number | undefined {
   const length = text.indexOf('\n', at) + 1 - at;
   const stated = text.slice(at + CRC_LENGTH + 1, at + PREFIX_LENGTH - 1);

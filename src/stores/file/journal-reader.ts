@@ -129,7 +129,7 @@ class JournalReader {
     this.#kind = isSameSnapshot(named, this.#snapshot) ? 'follows' : 'obsolete';
   }
 
-  /** The fast path of `#applyCommit`. Returns undefined, and applies nothing, if it cannot be taken. */
+  /** The fast path of `#applyCommit`. Applies nothing, and returns undefined, if it cannot. */
   #scanCommit(bytes: Buffer, text: string, start: number, end: number): ScannedCommit | undefined {
     if (this.#kind === 'obsolete') return undefined;
     const commit = scanCommit(text, start, end, this.#lastId, this.#run);

@@ -109,7 +109,8 @@ export async function readSnapshot(
     crc = zlib.crc32(lines, crc);
     return lines.length;
   });
-  if (!unread.atEnd || !/^[ \t\r\n]*\][ \t\r\n]*$/.test(unread.bytes.toString('latin1'))) {
+  const isEnd = /^[ \t\r\n]*\][ \t\r\n]*$/.test(unread.bytes.toString('latin1'));
+  if (unread.position === 0 || !unread.atEnd || !isEnd) {
     unread = await readOther(path, file, pets, memory, unread.position);
     crc = 0;
   }
@@ -172,7 +173,7 @@ async function readOther(
   if (mistakes.length > MAX_MISTAKES) {
     mistakes.splice(MAX_MISTAKES, Infinity, `and ${mistakes.length - MAX_MISTAKES} more`);
   }
-  // Of a file of this store, or of one that somebody wrote by hand.
+  // Of a file of this store, or of one that was written by hand.
   if (mistakes.length > 0 && position > 0) {
     throw new DamagedFileError(path, mistakes.join('; '), position + PET_SEPARATOR.length);
   }

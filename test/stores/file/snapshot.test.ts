@@ -22,7 +22,7 @@ const CHECKSUM = '01111111110001101000111000010011'.replaceAll('0', ' ').replace
 const ARRAY = `[\n${REX},\n${TOM}\n]`;
 
 /** How many bytes the reader takes from the file at a time. */
-const WINDOW = 1 << 16;
+const WINDOW = 1 << 15;
 const LONG = REX.replace('Rex', 'n'.repeat(WINDOW));
 
 test('A snapshot has one pet a line, and its CRC-32 in the whitespace of its last line', async () => {
@@ -119,7 +119,15 @@ test('A file that is not JSON is refused at the end of its pets in the canonical
     await assertRefused(text, start);
   }
   await assertRefused('', 'pets.json is damaged at byte 0: The file is empty');
-  for (const text of ['{}', ' null', '<html>', `\ufeff${ARRAY}`, '\0[', `{${ARRAY.slice(1)}`]) {
+  for (const text of [
+    '{}',
+    ' null',
+    '<html>',
+    `\ufeff${ARRAY}`,
+    '\0[',
+    ' ]',
+    `{${ARRAY.slice(1)}`,
+  ]) {
     await assertRefused(
       text,
       'pets.json is not a petstore data file, which is a JSON array of pets',
