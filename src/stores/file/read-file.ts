@@ -76,10 +76,11 @@ export interface Unread {
 }
 
 /**
- * Reads a file of any size through a window that moves over it. `read` gets the bytes of the window
- * and their position, reads the items with which they begin, and returns how many bytes it has
- * read. The window grows until it holds a complete item of at most `maxBytes`: gigabytes without
- * an item's end may follow a damaged byte. Resolves with what is left when no item can be read.
+ * Reads a file of any size through a window that moves over it. `read` gets the next bytes and
+ * their position, reads the items with which they begin, and returns how many bytes it has read. It
+ * gets a small piece first, and a longer one until that holds a complete item of at most
+ * `maxBytes`: gigabytes without an item's end may follow a damaged byte. Resolves with what is left
+ * when no item can be read.
  */
 export async function readItems(
   file: DiskFile,
@@ -87,26 +88,35 @@ export async function readItems(
   maxBytes: number,
   read: (bytes: Buffer, position: number) => number,
 ): Promise<Unread> {
-  let buffer = memory.bytes(WINDOW_BYTES);
-  let [position, length, atEnd] = [0, 0, false];
+  let window = memory.bytes(WINDOW_BYTES);
+  let bytes = window.subarray(0, 0);
+  let [position, pieceBytes, atEnd] = [0, PIECE_BYTES, false];
   for (;;) {
-    while (length < buffer.length && !atEnd) {
-      const count = await file.read(buffer, length, buffer.length - length, position + length);
-      atEnd = count === 0;
-      length += count;
-    }
-    const bytes = buffer.subarray(0, length);
-    const used = read(bytes, position);
-    if (used === 0 && (atEnd || length >= maxBytes)) return { bytes, position, atEnd };
-    if (used === 0) buffer = memory.bytes(Math.min(2 * length, maxBytes + 1));
-    bytes.copy(buffer, 0, used);
+    const used = read(bytes.subarray(0, pieceBytes), position);
     position += used;
-    length -= used;
+    bytes = bytes.subarray(used);
+    if (used > 0) pieceBytes = PIECE_BYTES;
+    else if (pieceBytes < bytes.length) pieceBytes *= 2;
+    else if (atEnd || bytes.length >= maxBytes) return { bytes, position, atEnd };
+    else {
+      let { length } = bytes;
+      if (length === window.length) window = memory.bytes(Math.min(2 * length, maxBytes + 1));
+      bytes.copy(window);
+      while (length < window.length && !atEnd) {
+        const count = await file.read(window, length, window.length - length, position + length);
+        atEnd = count === 0;
+        length += count;
+      }
+      bytes = window.subarray(0, length);
+    }
   }
 }
 
-/** At first. Its text as Latin-1 is small enough for the young part of V8's heap. */
-const WINDOW_BYTES: number = 1 << 15;
+/** At first. A window costs one read of the disk. */
+const WINDOW_BYTES: number = 1 << 18;
+
+/** At first. A text of this length is in the young part of V8's heap, and is freed early. */
+const PIECE_BYTES: number = 1 << 15;
 
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {
