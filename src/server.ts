@@ -94,7 +94,7 @@ function printError(message: string): void {
   write(process.stderr, `petstore: ${message}`);
 }
 
-/** The server may listen already. */
+/** Ends the process even if the server listens: it must not stay half started. */
 function exitWithError(error: unknown): never {
   printError(messageOf(error));
   process.exit(1);

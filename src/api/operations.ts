@@ -114,7 +114,7 @@ export const MAX_LIMIT = 100;
 /** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
 function readListParameters(query: string) {
   if (query === '') return NONE_GIVEN;
-  // The mark in front is dropped: a second one belongs to the first name.
+  // URLSearchParams drops one leading question mark. A mark that the client sent stays.
   const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
   const read = <T>(name: string, parse: (text: string) => T | undefined, expected: string) => {
@@ -260,7 +260,10 @@ function mapMaybePromise<T, U>(value: MaybePromise<T>, use: (value: T) => U): U 
   return isKnown ? use(value as T) : Promise.resolve(value).then(use);
 }
 
-/** Converts a documented error of a store to an ApiError. Returns undefined for any other error. */
+/**
+ * Converts an error that is a store's answer to a valid request. Returns undefined for any other
+ * one, which is a bug: an InvalidPetError, too, since the body was checked before.
+ */
 export function fromStoreError(error: unknown): ApiError | undefined {
   if (error instanceof StoreUnavailableError) {
     return unavailable(error.message, error.retryAfterSeconds);

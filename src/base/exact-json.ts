@@ -1,6 +1,6 @@
 /**
- * JSON in which a 64-bit integer stays exact: the one reader of JSON, for request bodies, data
- * files, the client (also in browsers) and the conformance kit.
+ * JSON in which a 64-bit integer stays exact: the one reader of JSON with pets, for request bodies,
+ * data files, the client (also in browsers) and the conformance kit.
  *
  * JSON.parse reads each number as a double, which rounds an int64, and only newer engines show a
  * number's text. So each number's text goes into a list, and its index in that list takes its
@@ -9,7 +9,7 @@
  *     {"id":12,"name":"12"}  →  {"id":0,"name":"12"} and the list ["12"]
  *
  * A valid number is replaced by a valid number, and nothing else is changed, so JSON.parse refuses
- * the same texts as before. Nothing recurses: no nesting overflows the stack.
+ * the same texts as before. The reader does not recurse: no nesting overflows the stack.
  */
 
 import { int64FromLiteral } from './int64.ts';

@@ -12,7 +12,7 @@ export function quoteValue(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
 }
 
-/** Truncates a text after 60 UTF-16 code units, or more, without splitting a surrogate pair. */
+/** Truncates a text after `longest` UTF-16 code units, or one less: it splits no surrogate pair. */
 export function cut(text: string, longest: number = 60): string {
   if (text.length <= longest) return text;
   const isPairAtCut = text.codePointAt(longest - 1)! > 0xffff;

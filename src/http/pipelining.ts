@@ -26,6 +26,9 @@
  * So a connection holds at most two requests and one read of 64 KiB, whatever its client sends, and
  * a client that does not read its responses delays no other. After a last response nothing of its
  * connection is processed (RFC 9112 section 9.6).
+ *
+ * node:http has no documented way to stop its parser, so this file relies on its inside (`Parser`,
+ * below), as tried on each supported Node. Behind a proxy that does not pipeline, it is not needed.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,10 +1,9 @@
 /**
  * The header of a request: its fields, and the rules of HTTP/1.1 that node:http's parser does not
  * enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding, Host, and the forms of the
- * request target. And the API key (spec section 5, RFC 6750).
- *
- * If a request breaks one of them, a proxy may understand it differently, which makes request
- * smuggling possible. So it is refused before any other check, and its connection is closed.
+ * request target. A proxy may understand a request that breaks one of these rules differently,
+ * which makes request smuggling possible. So it is refused before any other check, and its
+ * connection is closed. The API key is read here, too (spec section 5, RFC 6750).
  *
  * One violation cannot be seen here: the parser accepts RTSP/1.0 and RTSP/1.1 as HTTP, and ICE/1.0
  * with the method SOURCE. They get the same responses as HTTP.
@@ -16,8 +15,8 @@ import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 
 /**
  * Returns the field with this name, which is given in small letters. Several lines of one field are
- * joined with a comma and a space: then it is neither a host, nor a credential, nor a type, nor an
- * idempotency key. So a repeated field never counts.
+ * joined with a comma and a space. No host, credential, type or idempotency key has these, so such
+ * a field is invalid if it is sent twice.
  *
  * node:http's `rawHeaders` has name, value, name, value … Its other lists drop fields that were
  * sent twice, such as a second Host or Authorization. A search is faster than a table of fields.

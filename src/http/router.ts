@@ -34,6 +34,8 @@ export function createRouter(
     const start = `${prefix}${path.replace(/\{.*\}$/, '')}`;
     const routes = path.endsWith('}') ? patterns : literals;
     const route = routes.get(start) ?? { operations: new Map<string, Operation>(), needsKey };
+    // A request is authenticated before its method is looked at.
+    if (route.needsKey !== needsKey) throw new Error(`All operations of ${path} need the same key`);
     routes.set(start, route);
     route.operations.set(method, operation);
     if (method === 'GET') route.operations.set('HEAD', operation);

@@ -200,7 +200,7 @@ async function remove(path: string): Promise<void> {
 /** The superuser may also use the blocks that a file system reserves. */
 async function freeBytes(path: string): Promise<number> {
   const { blocks, bavail, bfree, bsize } = await fs.promises.statfs(path);
-  // As a FUSE file system that does not implement it.
+  // A FUSE file system without statfs reports 0 blocks.
   if (blocks === 0) throw new Error('The file system does not report its size');
   return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
 }
