@@ -9,7 +9,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { DEFAULT_LIMIT, MAX_LIMIT, petOperations } from '../src/api/operations.ts';
+import { petOperations } from '../src/api/operations.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/model/pet.ts';
 import type { AppOptions } from '../src/app/app-options.ts';
 import { testConformance } from '../src/kit/conformance.ts';
 import { PET_STATUSES } from '../src/model/pet.ts';

@@ -28,7 +28,7 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
   ],
   unauthorized: ['The API key is missing or invalid', 'Send `Authorization: Bearer <API_KEY>`'],
   not_found: [
-    'No animal has this id, or the id is not an int64',
+    'No pet has this id, or the id is not an int64',
     'Take an id from a list, or from the response to a create',
   ],
   unknown_path: ['The path is unknown', 'Correct it: the message has a hint'],
@@ -48,13 +48,13 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
   ],
   expectation_failed: ['`Expect` is not `100-continue`', 'Send that, or no `Expect`'],
   idempotency_key_reused: [
-    'The idempotency key was used for another animal. Nothing was stored',
-    'Use a new key for each animal',
+    'The idempotency key was used for another pet. Nothing was stored',
+    'Use a new key for each pet',
   ],
   headers_too_large: ['The header is longer than the limit', 'Send fewer or shorter fields'],
   outcome_unknown: [
-    'The animal may be stored, now or later: a disk sync or a call to etcd failed',
-    'Retry the request if it had an `Idempotency-Key`. Otherwise look for the animal in the list ' +
+    'The pet may be stored, now or later: a disk sync or a call to etcd failed',
+    'Retry the request if it had an `Idempotency-Key`. Otherwise look for the pet in the list ' +
       'before you add it again',
   ],
   internal_error: ['The service failed: its log has the cause', 'Report it to the operator'],

@@ -10,7 +10,13 @@ import { quote } from '../base/quote.ts';
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
 import type { ApiRequest, Operation } from '../http/operation.ts';
-import { PET_STATUSES, type NewPet } from '../model/pet.ts';
+import {
+  DEFAULT_LIMIT,
+  EXPECTED_STATUS,
+  MAX_LIMIT,
+  PET_STATUSES,
+  type NewPet,
+} from '../model/pet.ts';
 import {
   KeyReusedError,
   OutcomeUnknownError,
@@ -20,20 +26,19 @@ import {
 } from '../model/pet-store.ts';
 import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
 
-/** The paths come after the prefix. */
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;
 export const PET_PATH: string = `${PETS_PATH}/{petId}`;
 
 /**
  * The first two functions return the store. They throw StoreUnavailableError while it is not open,
- * or while creates are refused. All paths begin with the prefix, and `now` is the time of day.
+ * or while creates are refused. The prefix is put before paths in header fields.
  */
 export function petOperations(
   storeForRead: () => PetStore,
   storeForCreate: () => PetStore,
   prefix: string,
-  now: () => number,
+  timeOfDay: () => number,
 ): readonly Operation[] {
   const path = `${prefix}${PETS_PATH}`;
   const deprecation = deprecationHeaders(prefix);
@@ -59,7 +64,7 @@ export function petOperations(
       path: PET_PATH,
       needsKey: true,
       handle(request) {
-        if (now() >= removedAt) throw removedError(path);
+        if (timeOfDay() >= removedAt) throw removedError(path);
         return getPet(storeForRead(), request, deprecation);
       },
     },
@@ -108,9 +113,6 @@ function listPets(
   });
 }
 
-export const DEFAULT_LIMIT = 20;
-export const MAX_LIMIT = 100;
-
 /** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
 function readListParameters(query: string) {
   if (query === '') return NONE_GIVEN;
@@ -140,7 +142,6 @@ function readListParameters(query: string) {
 }
 
 const EXPECTED_LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
-const EXPECTED_STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 const EXPECTED_AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 const NONE_GIVEN = { limit: undefined, status: undefined, after: undefined };
 

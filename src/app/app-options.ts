@@ -50,7 +50,7 @@ export interface AppOptions {
    */
   readonly bodyLimitBytes?: number | undefined;
   readonly log?: Log | undefined;
-  /** Logs each response, and gives each request an id. Off by default. */
+  /** Logs each request with its response, and gives it an id. Off by default. */
   readonly accessLog?: boolean | undefined;
   /** The origins whose web pages may use the service, or `*`. None by default. */
   readonly corsOrigins?: readonly string[] | undefined;

@@ -9,6 +9,7 @@ import { toInt64, type Int64 } from '../base/int64.ts';
 import { findLink } from '../base/link-header.ts';
 import { cut, quoteValue } from '../base/quote.ts';
 import {
+  MAX_LIMIT,
   stringifyPet,
   type GivenPet as NewPet,
   type Pet,
@@ -176,8 +177,6 @@ export function createClient(options: ClientOptions): PetStoreClient {
     },
   };
 }
-
-const MAX_LIMIT = 100;
 
 type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;
 

@@ -6,7 +6,7 @@
  */
 
 import { isObject, parseExactJson } from '../base/exact-json.ts';
-import { isPetStatus, PET_STATUSES, type Pet } from '../model/pet.ts';
+import { EXPECTED_STATUS, isPetStatus, type Pet } from '../model/pet.ts';
 import { PetStoreError } from './pet-store-error.ts';
 
 export interface ServiceResponse {
@@ -75,7 +75,7 @@ function petOf(value: unknown, what: string, httpStatus: number): Pet {
   if (typeof categoryId !== 'bigint') throw invalidPet('categoryId must be a 64-bit integer');
   if (status === undefined) return { id, name, categoryId };
   if (typeof status === 'string' && isPetStatus(status)) return { id, name, categoryId, status };
-  throw invalidPet(`status must be one of ${PET_STATUSES.join(', ')}`);
+  throw invalidPet(`status must be ${EXPECTED_STATUS}`);
 }
 
 function readJson({ text, status }: ServiceResponse): unknown {

@@ -78,11 +78,10 @@ export interface CorsPolicy {
 
 /** What a request asks for, as far as its header was read before the response was known. */
 interface Asked {
-  /**
-   * The path as it was sent, or '' if the request breaks a rule of HTTP. It has neither the query
-   * nor the host, which may be secret.
-   */
+  /** As it was sent, without query and host, which may be secret. '' if it is unsound. */
   readonly path: string;
+  /** The request breaks a rule of HTTP: a proxy may have understood it differently. */
+  readonly isUnsound?: true;
   /** The use of its API key, or undefined without a valid one. */
   readonly keyUse?: KeyUse | undefined;
   /** The name of the operation, if there is one. */
@@ -110,8 +109,7 @@ interface RequestContext {
   readonly requestId: string;
 }
 
-/** The request breaks a rule of HTTP: a proxy may have understood it differently. */
-const UNSOUND: Asked = { path: '' };
+const UNSOUND: Asked = { path: '', isUnsound: true };
 
 export function createListener(options: ListenerOptions): Listener {
   const { prefix, cors } = options;
@@ -251,7 +249,7 @@ function isEarlyResponse({ options, request }: RequestContext, status: number): 
 
 function endsConnection({ options, request }: RequestContext, asked: Asked): boolean {
   // After a request to upgrade, node:http discards all bytes that came with it.
-  if (asked === UNSOUND || options.isStopping()) return true;
+  if (asked.isUnsound || options.isStopping()) return true;
   if (fieldOf(request, 'upgrade') !== undefined) return true;
   // The parser obeys a Connection field in the trailer, and reads no request after it.
   return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));

@@ -1,9 +1,9 @@
 /**
  * The node:http server, with its limits set, and with Error bodies for the errors of node:http.
  *
- * Memory is bounded by connections × (64 KiB of unread requests + header limit + body limit + one
- * response). For some events node:http would respond by itself, with an empty body; so each of them
- * has a listener here.
+ * Memory is bounded by connections × (64 KiB of unread requests + header limit + twice the body
+ * limit + one response). For some events node:http would respond by itself, with an empty body; so
+ * each of them has a listener here.
  */
 
 import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';

@@ -22,7 +22,7 @@ interface Match {
   readonly parameter: string;
 }
 
-/** Returns the router of the operations, whose paths begin with the prefix. */
+/** Returns the router of the operations, with the prefix before the path of each. */
 export function createRouter(
   operations: readonly Operation[],
   prefix: string,

@@ -8,7 +8,9 @@ import { findInt64Error, toInt64, type Int64 } from '../base/int64.ts';
 import { quoteValue } from '../base/quote.ts';
 import {
   isPetStatus,
-  PET_STATUSES,
+  DEFAULT_LIMIT,
+  EXPECTED_STATUS,
+  MAX_LIMIT,
   type GivenPet,
   type Pet,
   type PetAccessQuery,
@@ -76,7 +78,7 @@ export function createPetAccess(
     async *all({ status } = {}) {
       let after: bigint | undefined;
       do {
-        const page = await list({ limit: PAGE_LENGTH, status, after });
+        const page = await list({ limit: MAX_LIMIT, status, after });
         yield* page.pets;
         after = page.next;
       } while (after !== undefined);
@@ -107,10 +109,6 @@ function valueOf(pet: StoredPet): Pet {
   return { id: pet.id, ...readNewPet(pet) };
 }
 
-const DEFAULT_LIMIT = 20;
-/** The greatest limit of a request: a page of the longest pets fits into one string. */
-const PAGE_LENGTH = 100;
-
 /** The types are no help to a program in JavaScript. */
 function checkQuery(limit: unknown, status: unknown, after: unknown): void {
   const problems: string[] = [];
@@ -118,7 +116,7 @@ function checkQuery(limit: unknown, status: unknown, after: unknown): void {
     problems.push(`limit must be an integer from 1 on, not ${quoteValue(limit)}`);
   }
   if (status !== undefined && !isPetStatus(status)) {
-    problems.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${quoteValue(status)}`);
+    problems.push(`status must be ${EXPECTED_STATUS}, not ${quoteValue(status)}`);
   }
   const afterError = after === undefined ? undefined : findInt64Error('after', after);
   if (afterError !== undefined) problems.push(afterError.message);

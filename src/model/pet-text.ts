@@ -14,7 +14,7 @@ import { cut, quoteValue } from '../base/quote.ts';
 import {
   isPetStatus,
   joinMembers,
-  PET_STATUSES,
+  EXPECTED_STATUS,
   type NewPet,
   type Pet,
   type PetStatus,
@@ -55,7 +55,7 @@ export function formatMembers({ name, categoryId, status }: NewPet): string {
   if (error !== undefined) invalid.push(error.message);
   else if (typeof categoryId !== 'bigint') invalid.push('categoryId must be a bigint');
   if (status !== undefined && !isPetStatus(status)) {
-    invalid.push(`status must be one of ${PET_STATUSES.join(', ')}`);
+    invalid.push(`status must be ${EXPECTED_STATUS}`);
   }
   if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
   const members = joinMembers({ name, categoryId, status });
@@ -178,7 +178,7 @@ function readInteger({ value, literals, invalid }: Members, name: string): bigin
 
 function readStatus({ value: { status }, literals, invalid }: Members): PetStatus | undefined {
   if (status === undefined || isPetStatus(status)) return status;
-  invalid.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${shown(status, literals)}`);
+  invalid.push(`status must be ${EXPECTED_STATUS}, not ${shown(status, literals)}`);
   return undefined;
 }
 

@@ -9,6 +9,11 @@ import type { Int64 } from '../base/int64.ts';
 export type PetStatus = 'available' | 'pending' | 'sold';
 
 export const PET_STATUSES: readonly PetStatus[] = ['available', 'pending', 'sold'];
+export const EXPECTED_STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
+
+/** The limit of a page (spec section 8). A page of the longest pets still fits into one string. */
+export const DEFAULT_LIMIT = 20;
+export const MAX_LIMIT = 100;
 
 export interface NewPet {
   /** Any string, the empty one and lone surrogates included. */

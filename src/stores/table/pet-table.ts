@@ -15,7 +15,7 @@
  */
 
 import { systemMemory, type Memory } from '../../base/system.ts';
-import { PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
+import { MAX_LIMIT, PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
 import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../../model/pet-text.ts';
 import { Column, IdRanges } from './columns.ts';
@@ -41,9 +41,6 @@ export interface PetBatch {
 
 /** Memory that was never written takes no space, so a chunk may be large from the start. */
 const CHUNK_BYTES: number = 1 << 20;
-
-/** This many of the longest pets fit into one string. */
-const PAGE_LENGTH = 100;
 
 /** Together they bound the pages of a status to 4 Mi characters, of one or two bytes each. */
 const MAX_PAGES = 256;
@@ -146,13 +143,13 @@ export class PetTable {
     const from = after === undefined ? 0 : this.#ids.countUpTo(after);
     const first = status === undefined ? from : this.#byStatus[status].countBelow(from);
     const pages = this.#pages[status ?? 'any'];
-    const key = limit * INDEX_BOUND + first;
-    const cached = pages.get(key);
+    const pageKey = limit * INDEX_BOUND + first;
+    const cached = pages.get(pageKey);
     if (cached !== undefined) return cached;
     const page = this.#makePage(first, limit, status);
     if (page.next === undefined || page.text.length > MAX_PAGE_LENGTH) return page;
     if (pages.size === MAX_PAGES) pages.delete(pages.keys().next().value!);
-    pages.set(key, page);
+    pages.set(pageKey, page);
     return page;
   }
 
@@ -164,7 +161,7 @@ export class PetTable {
   /** Yields the pets with a greater id than `after`, or all, in ascending order of id. */
   *pets(after?: bigint): Generator<StoredPet> {
     do {
-      const page = this.list({ limit: PAGE_LENGTH, after });
+      const page = this.list({ limit: MAX_LIMIT, after });
       yield* page.pets;
       after = page.next;
     } while (after !== undefined);

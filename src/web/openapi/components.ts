@@ -70,7 +70,7 @@ export function optional(headers: Named<HeaderObject>): Named<HeaderObject> {
 
 const NEW_PET_PROPERTIES: Named<Schema> = {
   name: { type: 'string', description: 'Any string. It comes back character for character' },
-  categoryId: { ...INT64, description: 'Identifier of the category the animal belongs to' },
+  categoryId: { ...INT64, description: 'Identifier of the category the pet belongs to' },
   status: {
     ...refTo('schemas/PetStatus'),
     description: 'Stays absent if none was given. Such a pet matches no status filter',

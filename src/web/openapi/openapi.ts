@@ -25,14 +25,8 @@ import {
 } from './components.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
 import type { OpenApi, OperationObject } from './types.ts';
-import {
-  BASE_PATH,
-  DEFAULT_LIMIT,
-  GET_PET_REMOVED_ON,
-  MAX_LIMIT,
-  PET_PATH,
-  PETS_PATH,
-} from '../../api/operations.ts';
+import { BASE_PATH, GET_PET_REMOVED_ON, PET_PATH, PETS_PATH } from '../../api/operations.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../model/pet.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 
@@ -50,7 +44,7 @@ export function openapiOperation(prefix: string): Operation {
   };
 }
 
-const OVERVIEW = `Manages animals offered in a store: list them, add one, and (deprecated) get one
+const OVERVIEW = `Manages pets offered in a store: list them, add one, and (deprecated) get one
 by its id.
 
 ## Requests
@@ -68,16 +62,16 @@ a JSON library that does not round them to doubles.
 
 ## Paging
 
-A list has at most \`limit\` animals, in ascending order of id. If more match, the response has a
+A list has at most \`limit\` pets, in ascending order of id. If more match, the response has a
 \`Link\` to the next page, which keeps \`limit\` and \`status\`. Follow it until a response has
-none. Animals that are added meanwhile are at the end of the list, so no earlier page changes.
+none. Pets that are added meanwhile are at the end of the list, so no earlier page changes.
 
 ## Retries
 
 A GET can be retried at any time, and a create after 503, which means that nothing was stored. If
-the connection broke, or after 500 with \`outcome_unknown\`, the animal may be stored. If each
-create has an \`Idempotency-Key\`, a new one for each animal, it can be retried after any failure
-for 24 hours, as long as its key is among the newest 100,000: the animal is stored once. If a
+the connection broke, or after 500 with \`outcome_unknown\`, the pet may be stored. If each
+create has an \`Idempotency-Key\`, a new one for each pet, it can be retried after any failure
+for 24 hours, as long as its key is among the newest 100,000: the pet is stored once. If a
 response has \`Retry-After\`, wait that many seconds.
 
 ## Errors
@@ -100,7 +94,7 @@ export function describeService(prefix: string): OpenApi {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     tags: [
-      { name: PETS, description: 'Animals offered in a store' },
+      { name: PETS, description: 'Pets offered in a store' },
       { name: OPERATORS, description: 'For operators of the service' },
     ],
     // Relative to the host that serves this. Many tools read servers only at the top level.
@@ -159,15 +153,15 @@ const NO_MEDIA_TYPE = 'unsupported_media_type: Content-';
 
 const LIST_PETS: Own = {
   operationId: 'listPets',
-  summary: 'List animals',
+  summary: 'List pets',
   description:
-    'Returns a page of animals in ascending order of id. Each parameter may be given once. ' +
+    'Returns a page of pets in ascending order of id. Each parameter may be given once. ' +
     'Other parameters are ignored.',
   parameters: [
     {
       name: 'limit',
       in: 'query',
-      description: 'Maximum number of animals to return, in plain decimal digits',
+      description: 'Maximum number of pets to return, in plain decimal digits',
       schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
       example: DEFAULT_LIMIT,
     },
@@ -182,16 +176,16 @@ const LIST_PETS: Own = {
       name: 'after',
       in: 'query',
       description:
-        'Only animals with a greater id, an extension. Follow the Link instead of building a query',
+        'Only pets with a greater id, an extension. Follow the Link instead of building a query',
       schema: INT64,
     },
   ],
   responses: {
     200: {
-      description: 'The animals, or an empty array if none match',
+      description: 'The pets, or an empty array if none match',
       headers: optional({
         Link: field(
-          'The next page (RFC 8288), if more animals match',
+          'The next page (RFC 8288), if more pets match',
           `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
         ),
       }),
@@ -206,16 +200,16 @@ const LIST_PETS: Own = {
 
 const CREATE_PET: Own = {
   operationId: 'createPet',
-  summary: 'Add an animal',
+  summary: 'Add a pet',
   description:
-    'Responds when the animal is stored durably. A refused animal is not stored. After 500 with ' +
+    'Responds when the pet is stored durably. A refused pet is not stored. After 500 with ' +
     'outcome_unknown it may be.',
   parameters: [
     {
       name: 'Idempotency-Key',
       in: 'header',
       description:
-        'Makes a retry safe: each request with the key and the animal gets the same response. ' +
+        'Makes a retry safe: each request with the key and the pet gets the same response. ' +
         '1 to 255 visible ASCII characters, quoted or not. Best is a random UUID',
       schema: { type: 'string', minLength: 1, maxLength: 257 },
       example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
@@ -228,12 +222,12 @@ const CREATE_PET: Own = {
   },
   responses: {
     201: {
-      description: 'The animal was added',
+      description: 'The pet was added',
       headers: {
-        Location: field('The path of the new animal', `${PETS_PATH}/1`),
+        Location: field('The path of the new pet', `${PETS_PATH}/1`),
         ...optional({
           'Idempotent-Replayed': field(
-            'Present if an earlier request with the same Idempotency-Key stored the animal',
+            'Present if an earlier request with the same Idempotency-Key stored the pet',
             'true',
             { type: 'string', enum: ['true'] },
           ),
@@ -273,14 +267,14 @@ const CREATE_PET: Own = {
 
 const GET_PET: Own = {
   operationId: 'getPet',
-  summary: 'Get an animal',
+  summary: 'Get a pet',
   description: `Will be removed on ${GET_PET_REMOVED_ON.slice(0, 10)}. Use listPets and its status filter.`,
   deprecated: true,
   parameters: [
     {
       name: 'petId',
       in: 'path',
-      description: 'Identifier of the animal to retrieve',
+      description: 'Identifier of the pet to retrieve',
       required: true,
       schema: INT64,
       example: 1,
@@ -288,7 +282,7 @@ const GET_PET: Own = {
   ],
   responses: {
     200: {
-      description: 'The animal was found',
+      description: 'The pet was found',
       headers: DEPRECATION,
       content: jsonOf('Pet', { found: STORED_REX }),
     },
@@ -323,7 +317,7 @@ const READYZ: Own = {
   operationId: 'readyz',
   summary: 'Show whether the service is ready for requests',
   description:
-    'Returns 503, with the reason, while the service starts, stops, or cannot store animals.',
+    'Returns 503, with the reason, while the service starts, stops, or cannot store pets.',
   security: [],
   responses: {
     200: { description: 'The service is ready', content: jsonOf('Health', HEALTHY) },
@@ -335,7 +329,7 @@ const METRICS: Own = {
   operationId: 'metrics',
   summary: 'Show metrics for Prometheus',
   description:
-    'Requests, uses of API keys, animals, commits and load. An API key that may only read ' +
+    'Requests, uses of API keys, pets, commits and load. An API key that may only read ' +
     'metrics is valid here, and nowhere else.',
   responses: {
     200: {
