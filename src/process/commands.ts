@@ -3,7 +3,7 @@
  * without a name. A command that needs etcd or the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
- * that a command throws is printed on one line, with exit code 1.
+ * that a command throws is printed on one line, with exit code 1 unless the command has another.
  */
 
 import crypto from 'node:crypto';
@@ -12,7 +12,7 @@ import { readCommandLine, type Command, type Context } from '../base/command-lin
 import { messageOf } from '../base/log.ts';
 import { verifyData } from '../stores/file/data-file.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
-import { dataFileOf, PROCESS_SETTINGS } from './config.ts';
+import { dataFileOf, PROCESS_SETTINGS, readDataFile } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
 export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
@@ -88,19 +88,17 @@ Prints a new API key for the client, and its line for the API keys file.
  * where. It changes nothing, whether or not a service is using them.
  */
 const checkData: Command = {
-  usage: `Usage: petstore check-data [file]
+  usage: `Usage: petstore check-data [FILE]
 
 Checks a data file and its journal, and changes nothing. Without a file it
 checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
 `,
   operands: 1,
-  read({ operands: [named], mistakes }, { env, print }) {
-    const path = named ?? dataFileOf(env);
-    if (path === undefined) {
-      mistakes.push('As configured, the service has no data file: name one');
-    }
+  read(line, { env, print }) {
+    const [named] = line.operands;
+    const path = named === undefined ? dataFileOf(line, env) : readDataFile(line, named, 'FILE');
     return async () => {
-      const data = await verifyData(nodeDisk, path!);
+      const data = await verifyData(nodeDisk, path);
       const { length, lastId } = data.pets;
       const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
       const isJournaled = length > snapshotPets;
@@ -142,21 +140,22 @@ export async function runProgram(
   service: Command,
   context: Context,
 ): Promise<number> {
+  const [name = '', ...rest] = args;
+  const named = await loadCommand(name);
+  const command = named ?? service;
+  const { usage, version = '', errorCode = 1 } = command;
   try {
-    const [name = '', ...rest] = args;
-    const command = await loadCommand(name);
-    const line = readCommandLine(command === undefined ? args : rest, command ?? service);
-    const { usage, version = '', read } = command ?? service;
+    const line = readCommandLine(named === undefined ? args : rest, command);
     const shown = line.flags.has('help') ? usage : line.flags.has('version') ? version : '';
     if (shown !== '') {
       context.print(shown);
       return 0;
     }
-    const work = await read(line, context);
+    const work = await command.read(line, context);
     for (const mistake of line.mistakes) context.printError(mistake);
     return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
   } catch (error) {
     context.printError(messageOf(error));
-    return 1;
+    return errorCode;
   }
 }
