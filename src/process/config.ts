@@ -10,7 +10,7 @@
 import { resolve } from 'node:path';
 import { createApiKey } from '../app/api-keys.ts';
 import { readApiKeys, type ApiKeySource, type GivenText } from '../app/read-api-keys.ts';
-import { integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
+import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
 import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
@@ -117,15 +117,30 @@ export function readEtcdOptions(
   const { values, nameOf } = readSettings(env, new Map([...flags, ['etcd', endpoints]]));
   const ownName = (option: string): string => nameOf(option).replace(/--etcd$/, endpointsFlag);
   const { etcd = {} } = values;
-  mistakes.push(...unknownVariables(env, 'PETSTORE_ETCD'));
-  mistakes.push(...problemTexts(etcdProblems(etcd, 'etcd.'), ownName));
+  // That the flag or its value is missing is reported by then, and no variable is instead of it.
+  const isReported = endpoints === '' && (flags.has('etcd') || endpointsFlag !== '--etcd');
+  const problems = etcdProblems(etcd, 'etcd.').filter(({ option, other }) => {
+    return !isReported || ![option, other].includes('etcd.endpoints');
+  });
+  mistakes.push(...unknownVariables(env, 'PETSTORE_ETCD'), ...problemTexts(problems, ownName));
   return etcd as EtcdOptions;
 }
 
-/** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
-export function dataFileOf(env: Environment): string | undefined {
-  const { etcd, dataFile, memory } = backendOf(readSettings(env, new Map()).values);
-  return etcd === undefined ? pathOf(dataFile ?? (memory as Values)['dataFile']) : undefined;
+/** Returns the path of a data file. Adds what is wrong with its text to the mistakes of the line. */
+export function readDataFile({ mistakes }: CommandLine, text: unknown, name: string): string {
+  mistakes.push(...problemTexts(aFile(text, name)));
+  return pathOf(text) ?? '';
+}
+
+/** Returns the path of the service's data file, for a command. Adds what is wrong, in the same way. */
+export function dataFileOf(line: CommandLine, env: Environment): string {
+  const { values, nameOf, problems } = readSettings(env, new Map());
+  const { etcd, dataFile, memory } = backendOf(values);
+  line.mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf));
+  const file = etcd === undefined ? (dataFile ?? (memory as Values)['dataFile']) : undefined;
+  if (file !== undefined) return readDataFile(line, file, nameOf('dataFile'));
+  line.mistakes.push('As configured, the service has no data file: name one');
+  return '';
 }
 
 type Values = Readonly<Record<string, unknown>>;
