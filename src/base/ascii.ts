@@ -1,8 +1,6 @@
 /** The ASCII characters of the formats, as bytes. */
 
 export const LINE_FEED = 0x0a;
-export const SPACE = 0x20;
-export const COMMA = 0x2c;
 export const ZERO = 0x30;
 export const CLOSE_BRACKET = 0x5d;
 

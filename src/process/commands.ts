@@ -24,24 +24,17 @@ export const COMMANDS: Readonly<Record<string, readonly [args: string, help: str
   help: ['[command]', 'show this help, or that of a command'],
 };
 
-/** Returns the command with this name, or undefined if there is none. */
-async function loadCommand(name: string): Promise<Command | undefined> {
-  switch (name) {
-    case 'make-key':
-      return makeKey;
-    case 'check-data':
-      return checkData;
-    case 'copy-pets':
-      return (await import('./etcd-commands.ts')).copyPets;
-    case 'init-etcd':
-      return (await import('./etcd-commands.ts')).initEtcd;
-    case 'conformance':
-      return (await import('../kit/command.ts')).conformance;
-    case 'help':
-      return showHelp;
-  }
-  return undefined;
-}
+/** How to load each of them. */
+const LOADERS: ReadonlyMap<string, () => Command | Promise<Command>> = new Map(
+  Object.entries({
+    'make-key': () => makeKey,
+    'check-data': () => checkData,
+    'copy-pets': async () => (await import('./etcd-commands.ts')).copyPets,
+    'init-etcd': async () => (await import('./etcd-commands.ts')).initEtcd,
+    conformance: async () => (await import('../kit/command.ts')).conformance,
+    help: () => showHelp,
+  }),
+);
 
 const COLUMNS = [26, 30] as const;
 
@@ -96,7 +89,7 @@ checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
   operands: 1,
   read(line, { env, print }) {
     const [named] = line.operands;
-    const path = named === undefined ? dataFileOf(line, env) : readDataFile(line, named, 'FILE');
+    const path = named ? readDataFile(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
       const data = await verifyData(nodeDisk, path);
       const { length, lastId } = data.pets;
@@ -127,7 +120,7 @@ const showHelp: Command = {
   usage: HELP,
   operands: 1,
   async read({ operands: [name], mistakes }, { print }) {
-    const command = name === undefined ? showHelp : await loadCommand(name);
+    const command = name === undefined ? showHelp : await LOADERS.get(name)?.();
     // The name is not quoted, like any other argument.
     if (command === undefined) mistakes.push('Argument 1 is not a command: see --help');
     return async () => print(command!.usage);
@@ -141,7 +134,7 @@ export async function runProgram(
   context: Context,
 ): Promise<number> {
   const [name = '', ...rest] = args;
-  const named = await loadCommand(name);
+  const named = await LOADERS.get(name)?.();
   const command = named ?? service;
   const { usage, version = '', errorCode = 1 } = command;
   try {

@@ -113,26 +113,24 @@ export function readEtcdOptions(
   env: Environment,
   endpointsFlag = '--etcd',
 ): EtcdOptions {
-  const endpoints = flags.get(endpointsFlag.slice(2)) ?? '';
+  const given = flags.get(endpointsFlag.slice(2)) ?? (endpointsFlag === '--etcd' ? undefined : '');
+  // That the flag or its value is missing ('') is reported by then. Any endpoint stands for it.
+  const endpoints = given === '' ? 'https://missing' : (given ?? '');
   const { values, nameOf } = readSettings(env, new Map([...flags, ['etcd', endpoints]]));
   const ownName = (option: string): string => nameOf(option).replace(/--etcd$/, endpointsFlag);
   const { etcd = {} } = values;
-  // That the flag or its value is missing is reported by then, and no variable is instead of it.
-  const isReported = endpoints === '' && (flags.has('etcd') || endpointsFlag !== '--etcd');
-  const problems = etcdProblems(etcd, 'etcd.').filter(({ option, other }) => {
-    return !isReported || ![option, other].includes('etcd.endpoints');
-  });
-  mistakes.push(...unknownVariables(env, 'PETSTORE_ETCD'), ...problemTexts(problems, ownName));
+  mistakes.push(...unknownVariables(env, 'PETSTORE_ETCD'));
+  mistakes.push(...problemTexts(etcdProblems(etcd, 'etcd.'), ownName));
   return etcd as EtcdOptions;
 }
 
-/** Returns the path of a data file. Adds what is wrong with its text to the mistakes of the line. */
+/** Returns the path of a data file for a command, and adds what is wrong with it, if it is given. */
 export function readDataFile({ mistakes }: CommandLine, text: unknown, name: string): string {
-  mistakes.push(...problemTexts(aFile(text, name)));
+  if (text !== '') mistakes.push(...problemTexts(aFile(text, name)));
   return pathOf(text) ?? '';
 }
 
-/** Returns the path of the service's data file, for a command. Adds what is wrong, in the same way. */
+/** The same for the data file of the service, if a command names none. */
 export function dataFileOf(line: CommandLine, env: Environment): string {
   const { values, nameOf, problems } = readSettings(env, new Map());
   const { etcd, dataFile, memory } = backendOf(values);

@@ -55,10 +55,9 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     if (ends !== 'from,to-etcd' && ends !== 'to,from-etcd') {
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
-    const [from, to] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
-    const text = flags.get(from);
-    const file = text ? readDataFile(line, text, `--${from}`) : '';
-    const etcd = readEtcdOptions(line, env, `--${to}`);
+    const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
+    const file = readDataFile(line, flags.get(end) ?? '', `--${end}`);
+    const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;
       const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
