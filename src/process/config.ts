@@ -124,7 +124,7 @@ export function readEtcdOptions(
   return etcd as EtcdOptions;
 }
 
-/** Returns the path of a data file for a command, and adds what is wrong with it, if it is given. */
+/** Returns the path of a data file for a command. Adds what is wrong with it, unless it is ''. */
 export function readDataFile({ mistakes }: CommandLine, text: unknown, name: string): string {
   if (text !== '') mistakes.push(...problemTexts(aFile(text, name)));
   return pathOf(text) ?? '';
