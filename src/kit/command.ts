@@ -115,7 +115,7 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
     try {
       const value = parse(text);
       if (value !== undefined) return value;
-      // What is no URL may be the key in its place.
+      // A text that is not a URL may be the key in its place.
       const isShown = option === 'url' ? /:\/\/|\/v/.test(text) : !SECRETS.includes(option);
       mistakes.push(`${name} ${mustBe(name, expected, isShown ? text : undefined).sentence}`);
     } catch (error) {
