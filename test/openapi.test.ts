@@ -107,7 +107,7 @@ const SERVICES: Named<Partial<AppOptions> & { readonly isDraining?: true }> = {
   'after the removal of getPet': { now: () => Date.parse('2030-12-05T00:00:00Z') },
 };
 
-/** Options with a store whose creates fail with this error, and its reads unless others are given. */
+/** Options with a store whose creates fail with this error, and its reads, if none are given. */
 function failing(error: Error, reads?: object): Partial<AppOptions> {
   const fail = (): never => {
     throw error;
