@@ -103,19 +103,20 @@ const SERVICES: Named<Partial<AppOptions> & { readonly isDraining?: true }> = {
     new OutcomeUnknownError(
       'It is not known whether the pet was stored: pets cannot be stored: EIO: i/o error',
     ),
+    {},
   ),
   'after the removal of getPet': { now: () => Date.parse('2030-12-05T00:00:00Z') },
 };
 
-/** Options with a store whose methods fail with this error. */
-function failing(error: Error): Partial<AppOptions> {
+/** Options with a store whose creates fail with this error, and its reads, if none are given. */
+function failing(error: Error, reads?: object): Partial<AppOptions> {
   const fail = (): never => {
     throw error;
   };
   const create = async (): Promise<never> => fail();
   const problem = (): string => error.message;
-  const store = { ...createMemoryStore(), list: fail, get: fail, create, count: fail, problem };
-  return { store };
+  const others = reads ?? { list: fail, get: fail, count: fail };
+  return { store: { ...createMemoryStore(), create, problem, ...others } };
 }
 
 type Sent = readonly [line: string, fields?: readonly string[], body?: string, edit?: Edit];

@@ -65,7 +65,7 @@ export interface AppOptions {
 const aFunction = condition('a function', (value) => typeof value === 'function');
 const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
 
-const aFile = condition(
+export const aFile: Check = condition(
   'the path of a file, without a slash at its end, or its file: URL',
   (value) => pathOf(value) !== undefined,
 );

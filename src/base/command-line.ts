@@ -22,7 +22,10 @@ export interface Syntax {
 }
 
 export interface CommandLine {
-  /** The values of the flags that were given: '' for a plain one, a line for each of `texts`. */
+  /**
+   * The values of the flags that were given, a line for each of `texts`. It is '' for a plain flag,
+   * and for one that lacks its value, which is among the mistakes.
+   */
   readonly flags: ReadonlyMap<string, string>;
   readonly operands: readonly string[];
   /** What is wrong. A command adds to it what is wrong with the values. */
@@ -51,6 +54,8 @@ export interface Command extends Syntax {
   readonly usage: string;
   /** What `--version` prints, if it is a flag of the command. */
   readonly version?: string;
+  /** The exit code if the work throws: 1 by default. */
+  readonly errorCode?: number;
   /** Returns the work. It resolves with the exit code, if that is not 0. */
   read(line: CommandLine, context: Context): Work | Promise<Work>;
 }
@@ -82,7 +87,8 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
     const [, name = '', given] = /^--([^=]+)(?:=([^]*))?$/.exec(arg) ?? [];
     const kind = kinds.get(name);
     const next = args[at + 1];
-    const takesNext = kind === 'switch' ? LIKE_ON_OR_OFF.test(next ?? '') : kind !== 'plain';
+    const hasNext = next !== undefined && !(next.startsWith('--') && kinds.has(next.slice(2)));
+    const takesNext = hasNext && (kind === 'switch' ? LIKE_ON_OR_OFF.test(next) : kind !== 'plain');
     if (kind === undefined) {
       const isShown = name !== '' && !isValue;
       const hint = hintFor(name, isShown ? [...kinds.keys()] : [], '--');
@@ -94,8 +100,10 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
     const value = given ?? (takesNext ? next : kind === 'switch' ? 'on' : '');
     const earlier = flags.get(name);
     if (kind === 'plain' && given !== undefined) mistakes.push(`--${name} takes no value`);
-    else if (kind !== 'plain' && !value) mistakes.push(`--${name} needs a value`);
-    else if (earlier === undefined) flags.set(name, value!);
+    else if (kind !== 'plain' && !value) {
+      mistakes.push(`--${name} needs a value`);
+      flags.set(name, earlier ?? '');
+    } else if (earlier === undefined) flags.set(name, value!);
     else if (kind === 'texts') flags.set(name, `${earlier}\n${value}`);
     else mistakes.push(`--${name} is given twice`);
   }

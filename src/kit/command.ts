@@ -53,15 +53,11 @@ export const conformance: Command = {
     OPTIONS.map(([name, argument]) => [name, argument === '' ? 'plain' : 'texts']),
   ),
   operands: 1,
+  errorCode: 2,
   read(line, context) {
     const settings = readSettings(line, context.env);
     if (line.flags.has('list')) return async () => context.print(listOf(settings));
-    return () => {
-      return runChecks(settings, context).catch((error: unknown) => {
-        context.printError(messageOf(error));
-        return 2;
-      });
-    };
+    return () => runChecks(settings, context);
   },
 };
 
@@ -113,13 +109,15 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
     const flag = option === 'url' ? 'BASE_URL' : `--${option}`;
     const given = option === 'url' ? url : flags.get(option);
     const text = (given ?? env[variable] ?? '').trim();
-    if (text === '' && !required.includes(option)) return undefined;
+    // It is known by now that a flag without a value is a mistake.
+    if (text === '' && (flags.has(option) || !required.includes(option))) return undefined;
     const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
     try {
       const value = parse(text);
       if (value !== undefined) return value;
-      const shown = SECRETS.includes(option) || text === '' ? undefined : text;
-      mistakes.push(`${name} ${mustBe(name, expected, shown).sentence}`);
+      // A text that is not a URL may be the key in its place.
+      const isShown = option === 'url' ? /:\/\/|\/v/.test(text) : !SECRETS.includes(option);
+      mistakes.push(`${name} ${mustBe(name, expected, isShown ? text : undefined).sentence}`);
     } catch (error) {
       mistakes.push(`${name}: ${messageOf(error)}`);
     }
@@ -136,7 +134,7 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
     expectedFailures: read('expected-failures', '', (path) =>
       namesIn(readFileSync(path, 'utf8').replace(/#.*/g, '')),
     ),
-    isStrict: flags.has('strict') || read('strict', '', String) !== undefined,
+    isStrict: flags.has('strict') || read('strict', 'on or off', oneOf(['on', 'off'])) === 'on',
     /** How long to wait for a service that is starting. */
     waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
     /** Without one it is the report of the kit. */
@@ -165,6 +163,7 @@ function namesIn(text: string): readonly string[] {
 
 /** Returns the base URL without a trailing slash. */
 function baseUrlOf(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
   return /^(https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?\/v1)\/?$/i.exec(text)?.[1];
 }
 

@@ -37,8 +37,8 @@ export interface Outcome {
 
 export interface Cause {
   readonly text: string;
-  /** The names of the cases that it is the cause of. */
-  readonly cases: string[];
+  /** The names of the cases that it is the cause of, as a list; empty for a check without cases. */
+  cases: string;
   /** That of the first case. */
   readonly exchange?: Exchange | undefined;
 }
@@ -64,7 +64,7 @@ export class Run {
     const end = (kind: Kind, causes: readonly Cause[]): Outcome => {
       return { check, kind, causes, seconds: (performance.now() - startedAt) / 1000 };
     };
-    if (this.isGone) return end('not run', [{ text: 'the service no longer responds', cases: [] }]);
+    if (this.isGone) return end('not run', [{ text: 'the service no longer responds', cases: '' }]);
     const { expectedFailures = [], isStrict = false, key } = this.#options;
     const causes: Cause[] = [];
     const unobserved: Cause[] = [];
@@ -81,8 +81,8 @@ export class Run {
         const exchange = { sent: shownText(sent, key), received: shownText(received, key) };
         const same = list.find((cause) => cause.text === text);
         const name = plainText(about, key);
-        if (same !== undefined) same.cases.push(name);
-        else list.push({ text, cases: [name], exchange });
+        if (same !== undefined) same.cases += `, ${name}`;
+        else list.push({ text, cases: name, exchange });
         if (!(error instanceof NoResponse)) continue;
         await awaitService(this.#options).catch(() => (this.isGone = true));
         break;
@@ -95,7 +95,7 @@ export class Run {
     if (!isObserved) return end('not observed', unobserved);
     if (!isExpected) return end('hold', []);
     const text = `${check.id} holds: remove it from the expected failures`;
-    return end('fail', [{ text, cases: [] }]);
+    return end('fail', [{ text, cases: '' }]);
   }
 }
 

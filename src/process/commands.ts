@@ -3,7 +3,7 @@
  * without a name. A command that needs etcd or the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
- * that a command throws is printed on one line, with exit code 1.
+ * that a command throws is printed on one line, with exit code 1 unless the command has another.
  */
 
 import crypto from 'node:crypto';
@@ -12,7 +12,7 @@ import { readCommandLine, type Command, type Context } from '../base/command-lin
 import { messageOf } from '../base/log.ts';
 import { verifyData } from '../stores/file/data-file.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
-import { dataFileOf, PROCESS_SETTINGS } from './config.ts';
+import { dataFileOf, PROCESS_SETTINGS, readDataFile } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
 export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
@@ -24,24 +24,17 @@ export const COMMANDS: Readonly<Record<string, readonly [args: string, help: str
   help: ['[command]', 'show this help, or that of a command'],
 };
 
-/** Returns the command with this name, or undefined if there is none. */
-async function loadCommand(name: string): Promise<Command | undefined> {
-  switch (name) {
-    case 'make-key':
-      return makeKey;
-    case 'check-data':
-      return checkData;
-    case 'copy-pets':
-      return (await import('./etcd-commands.ts')).copyPets;
-    case 'init-etcd':
-      return (await import('./etcd-commands.ts')).initEtcd;
-    case 'conformance':
-      return (await import('../kit/command.ts')).conformance;
-    case 'help':
-      return showHelp;
-  }
-  return undefined;
-}
+/** How to load each of them. */
+const LOADERS: ReadonlyMap<string, () => Command | Promise<Command>> = new Map(
+  Object.entries({
+    'make-key': () => makeKey,
+    'check-data': () => checkData,
+    'copy-pets': async () => (await import('./etcd-commands.ts')).copyPets,
+    'init-etcd': async () => (await import('./etcd-commands.ts')).initEtcd,
+    conformance: async () => (await import('../kit/command.ts')).conformance,
+    help: () => showHelp,
+  }),
+);
 
 const COLUMNS = [26, 30] as const;
 
@@ -88,19 +81,17 @@ Prints a new API key for the client, and its line for the API keys file.
  * where. It changes nothing, whether or not a service is using them.
  */
 const checkData: Command = {
-  usage: `Usage: petstore check-data [file]
+  usage: `Usage: petstore check-data [FILE]
 
 Checks a data file and its journal, and changes nothing. Without a file it
 checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
 `,
   operands: 1,
-  read({ operands: [named], mistakes }, { env, print }) {
-    const path = named ?? dataFileOf(env);
-    if (path === undefined) {
-      mistakes.push('As configured, the service has no data file: name one');
-    }
+  read(line, { env, print }) {
+    const [named] = line.operands;
+    const path = named ? readDataFile(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
-      const data = await verifyData(nodeDisk, path!);
+      const data = await verifyData(nodeDisk, path);
       const { length, lastId } = data.pets;
       const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
       const isJournaled = length > snapshotPets;
@@ -129,7 +120,7 @@ const showHelp: Command = {
   usage: HELP,
   operands: 1,
   async read({ operands: [name], mistakes }, { print }) {
-    const command = name === undefined ? showHelp : await loadCommand(name);
+    const command = name === undefined ? showHelp : await LOADERS.get(name)?.();
     // The name is not quoted, like any other argument.
     if (command === undefined) mistakes.push('Argument 1 is not a command: see --help');
     return async () => print(command!.usage);
@@ -142,21 +133,22 @@ export async function runProgram(
   service: Command,
   context: Context,
 ): Promise<number> {
+  const [name = '', ...rest] = args;
+  const named = await LOADERS.get(name)?.();
+  const command = named ?? service;
+  const { usage, version = '', errorCode = 1 } = command;
   try {
-    const [name = '', ...rest] = args;
-    const command = await loadCommand(name);
-    const line = readCommandLine(command === undefined ? args : rest, command ?? service);
-    const { usage, version = '', read } = command ?? service;
+    const line = readCommandLine(named === undefined ? args : rest, command);
     const shown = line.flags.has('help') ? usage : line.flags.has('version') ? version : '';
     if (shown !== '') {
       context.print(shown);
       return 0;
     }
-    const work = await read(line, context);
+    const work = await command.read(line, context);
     for (const mistake of line.mistakes) context.printError(mistake);
     return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
   } catch (error) {
     context.printError(messageOf(error));
-    return 1;
+    return errorCode;
   }
 }

@@ -10,7 +10,7 @@
 import { resolve } from 'node:path';
 import { createApiKey } from '../app/api-keys.ts';
 import { readApiKeys, type ApiKeySource, type GivenText } from '../app/read-api-keys.ts';
-import { integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
+import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
 import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
@@ -113,7 +113,9 @@ export function readEtcdOptions(
   env: Environment,
   endpointsFlag = '--etcd',
 ): EtcdOptions {
-  const endpoints = flags.get(endpointsFlag.slice(2)) ?? '';
+  const given = flags.get(endpointsFlag.slice(2)) ?? (endpointsFlag === '--etcd' ? undefined : '');
+  // That the flag or its value is missing ('') is reported by then. Any endpoint stands for it.
+  const endpoints = given === '' ? 'https://missing' : (given ?? '');
   const { values, nameOf } = readSettings(env, new Map([...flags, ['etcd', endpoints]]));
   const ownName = (option: string): string => nameOf(option).replace(/--etcd$/, endpointsFlag);
   const { etcd = {} } = values;
@@ -122,10 +124,21 @@ export function readEtcdOptions(
   return etcd as EtcdOptions;
 }
 
-/** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
-export function dataFileOf(env: Environment): string | undefined {
-  const { etcd, dataFile, memory } = backendOf(readSettings(env, new Map()).values);
-  return etcd === undefined ? pathOf(dataFile ?? (memory as Values)['dataFile']) : undefined;
+/** Returns the path of a data file for a command. Adds what is wrong with it, unless it is ''. */
+export function readDataFile({ mistakes }: CommandLine, text: unknown, name: string): string {
+  if (text !== '') mistakes.push(...problemTexts(aFile(text, name)));
+  return pathOf(text) ?? '';
+}
+
+/** The same for the data file of the service, if a command names none. */
+export function dataFileOf(line: CommandLine, env: Environment): string {
+  const { values, nameOf, problems } = readSettings(env, new Map());
+  const { etcd, dataFile, memory } = backendOf(values);
+  line.mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf));
+  const file = etcd === undefined ? (dataFile ?? (memory as Values)['dataFile']) : undefined;
+  if (file !== undefined) return readDataFile(line, file, nameOf('dataFile'));
+  line.mistakes.push('As configured, the service has no data file: name one');
+  return '';
 }
 
 type Values = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@
  * command resumes an import that was interrupted.
  */
 
-import { readEtcdOptions } from './config.ts';
+import { readDataFile, readEtcdOptions } from './config.ts';
 import type { Command } from '../base/command-line.ts';
 import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
@@ -51,12 +51,13 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
   read(line, { env, print, showProgress }) {
     const { flags, mistakes } = line;
     const ends = ['from', 'to', 'from-etcd', 'to-etcd'].filter((name) => flags.has(name)).join();
-    const isImport = ends === 'from,to-etcd';
-    if (!isImport && ends !== 'to,from-etcd') {
+    const isImport = flags.has('to-etcd');
+    if (ends !== 'from,to-etcd' && ends !== 'to,from-etcd') {
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
-    const file = flags.get(isImport ? 'from' : 'to') ?? '';
-    const etcd = readEtcdOptions(line, env, isImport ? '--to-etcd' : '--from-etcd');
+    const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
+    const file = readDataFile(line, flags.get(end) ?? '', `--${end}`);
+    const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;
       const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;

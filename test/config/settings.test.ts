@@ -168,6 +168,16 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   }),
 ];
 
+test('What is wrong with options of etcd is found without its endpoints, too', async () => {
+  const env = { PETSTORE_ETCD_PREFIX: 'a', PETSTORE_ETCD_CERT_FILE: 'x' };
+  assert.deepEqual(await mistakesIn(env, []), [
+    'PETSTORE_ETCD_PREFIX must be visible ASCII characters that end in a slash, not "a"',
+    NO_ETCD,
+    'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD or --etcd',
+    'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD_KEY_FILE',
+  ]);
+});
+
 for (const [given, mistake] of MISTAKES) {
   test(`${given} is a mistake: ${mistake}`, async () => {
     const words = given.split(' ');

@@ -15,6 +15,8 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
 const NOT_CONFIGURED = /^petstore: As configured, the service has no data file: /;
 const URLS = 'must be 1 to 100 URLs such as http://127.0.0.1:2379, without a path or a password';
+const A_PATH = 'the path of a file, without a slash at its end, or its file: URL';
+const ENDS = 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
 
 /** Arguments, environment, exit code, and all of the one stream that is not empty. */
 const CALLS: readonly (readonly [string, Record<string, string>, number, string | RegExp])[] = [
@@ -45,14 +47,25 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ],
   ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
   ['make-key sha256', {}, 2, 'petstore: NAME must not be sha256\n'],
-  ['check-data -h', {}, 0, /^Usage: petstore check-data \[file\]\n/],
+  ['check-data -h', {}, 0, /^Usage: petstore check-data \[FILE\]\n/],
   ['check-data none.json', {}, 1, /^petstore: There is no data file .*none\.json\n$/],
   ['check-data', {}, 1, NO_FILE],
   ['check-data', { PETSTORE_DATA_FILE: '' }, 1, NO_FILE],
   ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /mine\.json: 0 /],
   ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
   ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
+  ['check-data x/', {}, 2, `petstore: FILE must be ${A_PATH}, not "x/"\n`],
+  [
+    'check-data',
+    { PETSTORE_DATAFILE: 'mine.json', PETSTORE_DATA_FILE: 'x/', PETSTORE_MEMORY: 'x' },
+    2,
+    `petstore: Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?
+petstore: PETSTORE_MEMORY must be on or off, not "x"
+petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
+`,
+  ],
   ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
+  ['init-etcd --etcd', {}, 2, 'petstore: --etcd needs a value\n'],
   ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
   // It does not check the settings of the service that are not for etcd.
   [
@@ -61,7 +74,21 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
     2,
     /^petstore: --etcd-prefix must be .*, not "x"\n$/,
   ],
-  ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
+  ...['copy-pets', 'copy-pets --from a --to b'].map((args): (typeof CALLS)[number] => {
+    return [args, { PETSTORE_ETCD: 'nope' }, 2, `petstore: ${ENDS}\n`];
+  }),
+  [
+    'copy-pets --from= --to-etcd nope --etcd-prefix x',
+    {},
+    2,
+    /^petstore: --from needs a value\npetstore: --to-etcd must .*\npetstore: --etcd-prefix must .*\n$/,
+  ],
+  [
+    'copy-pets --from a/ --to-etcd',
+    {},
+    2,
+    `petstore: --to-etcd needs a value\npetstore: --from must be ${A_PATH}, not "a/"\n`,
+  ],
   [
     'copy-pets --from a --to-etcd nope',
     {},

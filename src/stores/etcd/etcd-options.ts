@@ -64,16 +64,15 @@ export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
     if (!given.includes(name) || given.includes(other)) return [];
     return [{ option: `${path}${name}`, sentence: 'requires', other: `${path}${other}` }];
   };
-  if (endpoints === undefined && given.length > 0) {
-    return given.flatMap((name) => requires(name, 'endpoints'));
-  }
-  const isSecure = [endpoints]
+  const mayBeSecure = [endpoints]
     .flat()
-    .some((url) => typeof url === 'string' && /^https:/i.test(url));
+    .some((url) => url === undefined || (typeof url === 'string' && /^https:/i.test(url)));
   const sentence = 'requires an https:// endpoint';
-  const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !isSecure);
+  const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !mayBeSecure);
+  const required = given.length === 0 ? ['endpoints'] : [];
   return [
-    ...memberProblems(etcd, { ...CHECKS, ...notChecked }, ['endpoints'], path),
+    ...memberProblems(etcd, { ...CHECKS, ...notChecked }, required, path),
+    ...given.flatMap((name) => requires(name, 'endpoints')),
     ...[...requires('certFile', 'keyFile'), ...requires('keyFile', 'certFile')],
     ...[...requires('user', 'passwordFile'), ...requires('passwordFile', 'user')],
     ...onlyForTls.map((name) => ({ option: `${path}${name}`, sentence })),
