@@ -35,7 +35,8 @@ export function readBaseUrl(text: string | URL): URL {
 
 /** Throws a TypeError if the key is invalid. The message does not quote it. */
 export function checkApiKey(apiKey: string | undefined): void {
-  if (!/^[\x21-\x7e]+$/.test(apiKey ?? '')) {
+  // A program in JavaScript may give a number, which the pattern would take for a text.
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError('apiKey must consist of visible ASCII characters, without spaces');
   }
 }

@@ -67,6 +67,8 @@ function handleClientErrors(
     // node:http has removed its own listeners from this socket. Without a listener, an error of the
     // socket would end the process.
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
+    // Behind a last response it is discarded, too: node:http has stopped the reading for that.
+    if (!socket.writable) return void socket.resume();
     // A long response that is in progress waits for this event.
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
     const message = 'CONNECT is not supported';

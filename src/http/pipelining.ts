@@ -211,7 +211,7 @@ export class Connection {
     const { socket } = this;
     if (this.unparsed !== undefined) parserOf(socket)?.resume();
     this.#isParsingOn = true;
-    while (this.unparsed !== undefined && this.state === 'reading') {
+    while (this.unparsed !== undefined && this.state === 'reading' && socket.writable) {
       const { unparsed } = this;
       const end = unparsed.indexOf(HEADER_END, MIN_HEADER_BYTES - HEADER_END.length);
       const length = end === -1 ? unparsed.length : end + HEADER_END.length;

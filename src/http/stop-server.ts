@@ -40,6 +40,8 @@ export async function stopServer(
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);
+  // Ends node:http's timer, which keeps the server and its pets in memory.
+  server.close();
 }
 
 /**

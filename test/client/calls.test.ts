@@ -54,7 +54,10 @@ const BAD_OPTIONS: readonly (readonly [part: string, ...options: object[]])[] = 
       .concat(`http://:${API_KEY}@pets.example/v1`, 'http://a/v1?', 'http://a/v1#')
       .map((baseUrl) => ({ baseUrl })),
   ],
-  ['visible ASCII', ...[undefined, '', `${API_KEY} `, `${API_KEY}é`].map((apiKey) => ({ apiKey }))],
+  [
+    'visible ASCII',
+    ...[undefined, '', `${API_KEY} `, `${API_KEY}é`, 123, [API_KEY]].map((apiKey) => ({ apiKey })),
+  ],
   ['timeoutMs must be a number from 1 on, not 0', { timeoutMs: 0 }],
   ['not "1000"', { timeoutMs: '1000' }],
   ['not NaN', { timeoutMs: NaN }, { retries: NaN }],

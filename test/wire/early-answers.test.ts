@@ -104,3 +104,22 @@ test('A client of HTTP/1.0 gets no 100, which it would take for the response', a
   wire.socket.write(REX);
   assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
 });
+
+test('A CONNECT behind a last response writes nothing, and resets nothing', async (t) => {
+  const own = await openService(t);
+  const codes: (string | undefined)[] = [];
+  own.server.on('connection', (socket) => {
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => codes.push(code));
+  });
+  const refused = 'POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello';
+  for (let round = 0; round < 10; round += 1) {
+    const rest = 'z'.repeat(300_000);
+    const answers = await talk(own.port, `${refused}${requestOf('CONNECT b:443')}${rest}`);
+    assert.deepEqual(statusesOf(answers), [401]);
+  }
+  // The client itself may reset a connection, since it does not send the rest.
+  assert.deepEqual(
+    codes.filter((code) => code !== 'ECONNRESET'),
+    [],
+  );
+});

@@ -54,6 +54,17 @@ test('Batches of requests, one after the other on one connection, get their resp
   }
 });
 
+test('After bytes that are not HTTP nothing is parsed', async (t) => {
+  const own = await openService(t);
+  let errors = 0;
+  own.server.on('clientError', () => (errors += 1));
+  // The second request waits, so what follows is given to the parser in pieces.
+  const answers = await talk(own.port, LIVEZ + LIVEZ + '\x01 is not HTTP\r\n\r\n'.repeat(1000));
+  assert.deepEqual(statusesOf(answers), [200, 200, 400]);
+  // Of them, one is the stop of the parser at the second request.
+  assert.ok(errors <= 3, `${errors} errors`);
+});
+
 test('A body in chunks of one byte takes little more than its length', async (t) => {
   // On a busy machine so many chunks take longer than the limit in force.
   const own = await openService(t, {}, { requestTimeout: 0 });

@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { stopServer } from '../../src/http/stop-server.ts';
 import { holdCreate } from './connections.ts';
 import { addLongPets, listenFor, openService, type Service } from '../support/http/service.ts';
 import { CREATE, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
 import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
+import { usedBytes } from '../support/process/heap.ts';
 import { until } from '../support/until.ts';
 
 /** Longer than any test takes: nothing is cut. */
@@ -133,6 +135,20 @@ test('A client that is too slow gets 408 during a graceful shutdown, too', async
   const stopped = stop(service, FOR_EVER_MS);
   assertErrorAnswer((await half.allAnswers())[1], 'request_timeout');
   await stopped;
+});
+
+test('A stopped server is not kept in memory', async () => {
+  const stopped = async (): Promise<WeakRef<Server>> => {
+    const server = createHttpServer(() => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    await stopServer(server, FOR_EVER_MS);
+    return new WeakRef(server);
+  };
+  const server = await stopped();
+  await until(() => {
+    usedBytes();
+    return server.deref() === undefined;
+  });
 });
 
 /** A stop that does not end is the failure. */
