@@ -230,7 +230,10 @@ export class StoreFiles {
     const written = await this.#writePets(path, () => {
       if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
     });
+    const before = this.#saved;
     this.#saved = { ...written, path };
+    // While the folder cannot be synced, each try would leave one more file.
+    if (before?.isNameDurable === false) await disk.remove(before.path).catch(() => undefined);
     await disk.syncDirectory(dirname(path));
     this.#saved = { ...written, path, isNameDurable: true };
     return path;
