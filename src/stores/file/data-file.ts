@@ -58,8 +58,8 @@ export async function readDataFile(
     const named = journal?.named;
     const lostAfter = named !== undefined && named.lastId > pets.lastId ? named.lastId : undefined;
     // An obsolete journal's keys are those of its snapshot's pets, if this one begins with it.
-    const isSame = named === undefined || crcOfPets(pets, named.lastId) === named.crc;
-    const hasSnapshotKeys = journal?.kind === 'follows' || isSame;
+    const isBeside = named !== undefined && journal?.kind !== 'follows';
+    const hasSnapshotKeys = !isBeside || crcOfPets(pets, named.lastId) === named.crc;
     const [older, newer] = [journal?.snapshotKeys ?? [], journal?.keys ?? []];
     const all = [...(hasSnapshotKeys ? older : []), ...old.keys, ...newer];
     const keys = all.sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -33,17 +33,15 @@ import {
   removeFile,
   writeAll,
 } from './disk.ts';
-import { encodeLine, headerText, isSameSnapshot, type SnapshotId } from './journal-line.ts';
+import { encodeLine, headerText, isSameSnapshot } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
 import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { snapshotText } from './snapshot.ts';
+import { snapshotText, type ReadSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
-export interface PetsFile extends SnapshotId {
-  /** How many bytes its CRC covers. */
-  readonly arrayBytes: number;
+export interface PetsFile extends Omit<ReadSnapshot, 'hasChecksum'> {
   readonly entry: FileStat;
   /** True once its folder is synced. */
   readonly isNameDurable: boolean;
@@ -111,7 +109,7 @@ export class StoreFiles {
     const isLike = entry?.kind === 'file' && entry.sizeBytes === known?.entry.sizeBytes;
     if (!isLike) throw replacedError(lock, SNAPSHOT_REPLACED);
     await withFile(disk, paths.snapshot, async (file) => {
-      if ((await crcOf(file, known.arrayBytes, memory)) !== known.crc) {
+      if ((await crcOf(file, known.arrayBytes, memory)) !== known.arrayCrc) {
         throw replacedError(lock, SNAPSHOT_REPLACED);
       }
       // The program that put it there may not have synced it.
@@ -339,7 +337,7 @@ export class StoreFiles {
     const file = await this.#replace(path, attributes, chunks, assertMayReplace);
     const entry = file.stat();
     await file.close().catch(() => undefined);
-    return { ...sum, lastId, entry, isNameDurable: false };
+    return { ...sum, arrayCrc: sum.crc, lastId, entry, isNameDurable: false };
   }
 
   async #removeJournal(): Promise<void> {
