@@ -6,7 +6,7 @@ import { systemMemory } from '../../base/system.ts';
 import { hex } from '../commit.ts';
 import type { KeyEntry } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
-import type { Disk, DiskFile } from './disk.ts';
+import type { Disk, DiskFile, FileStat } from './disk.ts';
 import { isIntact, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
@@ -23,6 +23,8 @@ export interface DataFileContent {
   /** How many pets the snapshot has. */
   readonly snapshotPets: number;
   readonly journal: JournalContent | undefined;
+  /** The file that has it: another one may be at its path by now. */
+  readonly journalEntry: FileStat | undefined;
   /** The idempotency keys whose pets are stored, in ascending order of id. */
   readonly keys: readonly KeyEntry[];
   /** How many other keys were found. */
@@ -56,13 +58,14 @@ export async function readDataFile(
     const named = journal?.named;
     const lostAfter = named !== undefined && named.lastId > pets.lastId ? named.lastId : undefined;
     // An obsolete journal's keys are those of its snapshot's pets, if this one begins with it.
-    const isSame = named === undefined || crcOfPets(pets, named.lastId) === named.crc;
-    const hasSnapshotKeys = journal?.kind === 'follows' || isSame;
+    const isBeside = named !== undefined && journal?.kind !== 'follows';
+    const hasSnapshotKeys = !isBeside || crcOfPets(pets, named.lastId) === named.crc;
     const [older, newer] = [journal?.snapshotKeys ?? [], journal?.keys ?? []];
     const all = [...(hasSnapshotKeys ? older : []), ...old.keys, ...newer];
     const keys = all.sort((a, b) => (a.id < b.id ? -1 : 1));
     const droppedKeys = old.droppedCount + (hasSnapshotKeys ? 0 : older.length);
-    return { snapshot, snapshotPets, journal, keys, droppedKeys, lostAfter };
+    const journalEntry = journalFile?.stat();
+    return { snapshot, snapshotPets, journal, journalEntry, keys, droppedKeys, lostAfter };
   };
   return (await withFileIfPresent(disk, paths.journal, read)) ?? read();
 }

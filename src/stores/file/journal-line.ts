@@ -6,10 +6,10 @@
  *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
  *     └─ CRC-32 of all bytes before this line, and of this line from the space after the CRC on
  *
- * The header names the snapshot that the journal follows by its last id and by the CRC-32 of that
- * file through its closing bracket. Each CRC also covers all bytes before the line. So a line is
- * valid only at its own position: not in another journal, and not after a missing line. The CRC of
- * the last line covers all lines, which makes a long journal quick to check.
+ * The header names the snapshot that the journal follows by its last id and by its CRC-32 through
+ * the closing bracket, in the layout of the store. Each CRC also covers all bytes before the line.
+ * So a line is valid only at its own position: not in another journal, and not after a missing
+ * line. The CRC of the last line covers all lines, which makes a long journal quick to check.
  */
 
 import zlib from 'node:zlib';
@@ -19,15 +19,18 @@ import { hex } from '../commit.ts';
 
 /** The snapshot that a journal follows. */
 export interface SnapshotId {
-  /** CRC-32 of the file from its first byte through the closing bracket. */
+  /** CRC-32 through the closing bracket, of its pets as the store writes them. */
   readonly crc: number;
+  /** That of the file itself, in any layout: releases 1.0 to 1.2 named it by this. */
+  readonly arrayCrc?: number;
   /** The greatest id in it, 0 if it has no pets. */
   readonly lastId: bigint;
 }
 
-/** True if both are the same snapshot. */
+/** True if `other`, such as the one that a header names, is the same snapshot. */
 export function isSameSnapshot(one: SnapshotId | undefined, other: SnapshotId): boolean {
-  return one?.crc === other.crc && one.lastId === other.lastId;
+  const hasCrc = one?.crc === other.crc || one?.arrayCrc === other.crc;
+  return hasCrc && one?.lastId === other.lastId;
 }
 
 export interface EncodedLine {

@@ -126,7 +126,7 @@ class JournalReader {
     if (named === undefined) throw this.#noHeader();
     this.#named = named;
     this.#lastId = named.lastId;
-    this.#kind = isSameSnapshot(named, this.#snapshot) ? 'follows' : 'obsolete';
+    this.#kind = isSameSnapshot(this.#snapshot, named) ? 'follows' : 'obsolete';
   }
 
   /** The fast path of `#applyCommit`. Applies nothing, and returns undefined, if it cannot. */

@@ -51,9 +51,9 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   await assertNoMountPoint(deps);
   // A killed process may have renamed the snapshot without syncing the folder.
   await disk.syncDirectory(dirname(paths.snapshot));
-  const { snapshot, journal } = data;
+  const { snapshot, journalEntry } = data;
   const loaded = snapshot && { ...snapshot, isNameDurable: true };
-  const files = new StoreFiles(deps, loaded, journal && disk.stat(paths.journal));
+  const files = new StoreFiles(deps, loaded, journalEntry);
   try {
     if (snapshot === undefined) {
       // This shows at once whether the folder can be written to.

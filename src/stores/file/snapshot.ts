@@ -81,8 +81,9 @@ function* arrayOf(pets: PetTable, lastId: bigint, bits: number): Generator<Buffe
 
 /** What is known of a snapshot, in addition to its pets. */
 export interface ReadSnapshot extends SnapshotId {
-  /** How many bytes its CRC covers. */
+  /** How many bytes of the file its array has, and their CRC-32. */
   readonly arrayBytes: number;
+  readonly arrayCrc: number;
   readonly hasChecksum: boolean;
 }
 
@@ -125,7 +126,10 @@ export async function readSnapshot(
       'whitespace after the closing bracket';
     throw new DamagedFileError(path, complaint);
   }
-  return { crc, arrayBytes: position + end, lastId: pets.lastId, hasChecksum };
+  const { lastId } = pets;
+  // An editor may have changed the layout: the same pets are the same snapshot.
+  const ownCrc = hasChecksum || lastId === 0n ? crc : crcOfPets(pets, lastId);
+  return { crc: ownCrc, arrayCrc: crc, arrayBytes: position + end, lastId, hasChecksum };
 }
 
 /** Reads the pets with which the bytes begin, one a line. Returns where they end. */

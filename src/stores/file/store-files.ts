@@ -33,17 +33,15 @@ import {
   removeFile,
   writeAll,
 } from './disk.ts';
-import { encodeLine, headerText, isSameSnapshot, type SnapshotId } from './journal-line.ts';
+import { encodeLine, headerText, isSameSnapshot } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
 import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { snapshotText } from './snapshot.ts';
+import { snapshotText, type ReadSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
-export interface PetsFile extends SnapshotId {
-  /** How many bytes its CRC covers. */
-  readonly arrayBytes: number;
+export interface PetsFile extends Omit<ReadSnapshot, 'hasChecksum'> {
   readonly entry: FileStat;
   /** True once its folder is synced. */
   readonly isNameDurable: boolean;
@@ -111,7 +109,7 @@ export class StoreFiles {
     const isLike = entry?.kind === 'file' && entry.sizeBytes === known?.entry.sizeBytes;
     if (!isLike) throw replacedError(lock, SNAPSHOT_REPLACED);
     await withFile(disk, paths.snapshot, async (file) => {
-      if ((await crcOf(file, known.arrayBytes, memory)) !== known.crc) {
+      if ((await crcOf(file, known.arrayBytes, memory)) !== known.arrayCrc) {
         throw replacedError(lock, SNAPSHOT_REPLACED);
       }
       // The program that put it there may not have synced it.
@@ -230,7 +228,10 @@ export class StoreFiles {
     const written = await this.#writePets(path, () => {
       if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
     });
+    const before = this.#saved;
     this.#saved = { ...written, path };
+    // While the folder cannot be synced, each try would leave one more file.
+    if (before?.isNameDurable === false) await disk.remove(before.path).catch(() => undefined);
     await disk.syncDirectory(dirname(path));
     this.#saved = { ...written, path, isNameDurable: true };
     return path;
@@ -336,7 +337,7 @@ export class StoreFiles {
     const file = await this.#replace(path, attributes, chunks, assertMayReplace);
     const entry = file.stat();
     await file.close().catch(() => undefined);
-    return { ...sum, lastId, entry, isNameDurable: false };
+    return { ...sum, arrayCrc: sum.crc, lastId, entry, isNameDurable: false };
   }
 
   async #removeJournal(): Promise<void> {

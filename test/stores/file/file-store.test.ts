@@ -64,7 +64,21 @@ test('A start merges many short commits into lines of at most 1,024 pets and 1 M
   const again = await openFileStore({ path: SNAPSHOT, disk: killed });
   assert.equal(again.count().total, 5104);
   assert.deepEqual(petsPerLine(killed), [0, 1024, 1024, 454, 1, 1]);
-  assert.equal((await again.createOnce({ ...REX, name }, key)).isReplayed, true);
+  // Each line has the keys of its own pets, or it could not be read.
+  const third = await openFileStore({ path: SNAPSHOT, disk: copyOf(killed) });
+  assert.equal((await third.createOnce({ ...REX, name }, key)).isReplayed, true);
+});
+
+test('A new journal has short lines, too, for a commit that was longer', async () => {
+  const disk = createMemoryDisk({});
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  const pet = { ...REX, name: 'x'.repeat(400_000) };
+  await Promise.all(Array.from({ length: 4 }, () => store.create(pet)));
+  const longest = Math.max(...disk.read(JOURNAL).toString().split('\n').map((line) => line.length));
+  assert.ok(longest > 1 << 20);
+  await disk.remove(JOURNAL);
+  await store.create(REX);
+  assert.equal(petsPerLine(disk).reduce((sum, count) => sum + count), 5);
 });
 
 /** How many pets each line of the journal has; none of them above a megabyte, unless it has one. */
