@@ -67,6 +67,7 @@ export class StoreFiles {
   #journal: Journal | undefined;
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
+  #hasWarnedOfOwner = false;
   #saved: (PetsFile & { readonly path: string }) | undefined;
 
   /** `snapshot` and `journal` are the files that a start found. */
@@ -302,12 +303,17 @@ export class StoreFiles {
     chunks: Iterable<Buffer>,
     assertMayReplace: () => unknown = () => this.recognizeSnapshot(),
   ): Promise<DiskFile> {
-    const { disk, paths, randomBits } = this.#deps;
+    const { disk, paths, randomBits, logger } = this.#deps;
     const newPath = paths.unfinished(randomBits());
     await assertMayReplace();
     const file = await disk.open(newPath, 'create', attributes);
     try {
       const entry = file.stat();
+      const { user } = entry.owner;
+      if (user !== (attributes.owner?.user ?? user) && !this.#hasWarnedOfOwner) {
+        this.#hasWarnedOfOwner = true;
+        logger('warn', 'A new file has another owner than the data file', { file: path, user });
+      }
       let position = 0;
       for (const chunk of chunks) {
         await writeAll(file, chunk, position);

@@ -150,6 +150,7 @@ test('root without CAP_CHOWN serves from the folder of another user', ROOT, asyn
     t.after(() => service.child.kill('SIGKILL'));
     assert.equal((await addPet(await service.ready())).status, 201);
     assert.equal(await end(service, 'SIGTERM'), 0);
+    assert.equal(service.stderr().split('has another owner than').length, 2, service.stderr());
     assert.equal(statSync(path).uid, 0);
     chownSync(path, NOBODY, NOBODY);
   }
