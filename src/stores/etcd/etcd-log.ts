@@ -58,7 +58,7 @@ import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import { logDiverged } from './applied-log.ts';
 import { retried, type CallKind, type CallResult } from './calls.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
-import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
+import { LOST_EACH_SLOT, ReadBarrier, type BarrierDeps } from './read-barrier.ts';
 import { encodeValue, LIMITS, type LogLostError } from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
@@ -246,7 +246,7 @@ export class EtcdLog implements CommitLog {
       case 'conflict':
         this.#conflicts += 1;
         if (this.now() - this.#startedAt < CREATE_MS) return undefined;
-        return refuse(`other processes took each slot for ${CREATE_MS / 1000} seconds`);
+        return refuse(LOST_EACH_SLOT);
       case 'refused':
         return refuse(result.cause);
       case 'unknown':

@@ -251,3 +251,19 @@ test('A process keeps a key for 24 hours, though another one may keep it longer'
     assert.equal((await store.createOnce(rex, KEY)).pet.id, hours < 24 ? 1n : 2n);
   }
 });
+
+test('Others that take each slot do not count as a catch-up that takes too long', async (t) => {
+  const life = await open(t);
+  const { clock, store, etcd } = life;
+  const other = await open(t, etcd, clock);
+  // After five seconds it catches up, which takes a second.
+  life.beforeCreate = async () => {
+    await clock.sleep(1_000);
+    for (let i = 0; i < 10; i += 1) await other.store.create(tom);
+  };
+  life.readFate = () => clock.sleep(1_000).then(() => 'answered');
+  const message = /other processes took each slot for 5 seconds/;
+  await assert.rejects(store.create(rex), { ...REFUSED, message });
+  await clock.sleep(2_000);
+  assert.ok(!life.events.includes('The etcd cluster is out of reach'), life.events.join());
+});
