@@ -86,6 +86,10 @@ for (const [what, outcome, fates] of ROWS) {
     else await assert.rejects(create, error);
     const late = (life.clock.now() - startedAt) / 1000 - seconds;
     assert.ok(late >= 0 && late <= (seconds === 0 ? 0.2 : 1), `${late} s later`);
+    const isUnknown = error === UNKNOWN;
+    assert.equal(life.events.includes('It is not known whether pets were stored'), isUnknown);
+    assert.equal(life.store.stats().unknownCreates, isUnknown ? 1 : 0);
+    assert.equal(life.store.problem() !== undefined, error !== undefined);
     assert.equal(await petsIn(t, life.etcd), stored);
   });
 }

@@ -72,13 +72,14 @@ const DAMAGES: readonly [what: string, RegExp | undefined, RegExp | undefined, s
 for (const [what, whileRunning, atStart, key, content] of DAMAGES) {
   for (const operation of whileRunning === undefined ? [] : (['create', 'list'] as const)) {
     test(`A store ends its work at a ${operation} if ${what}`, async (t) => {
-      const { etcd, store } = await withPets(t);
+      const { etcd, store, events } = await withPets(t);
       damage(etcd.entries, key, content);
       const call = async () =>
         operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
       await assert.rejects(call, { ...REFUSED, message: whileRunning });
       assert.match((await store.lost).message, whileRunning!);
       assert.match(store.problem() ?? '', whileRunning!);
+      assert.equal(events[0], 'This process cannot continue with the log in etcd');
       await assert.rejects(store.create(rex), REFUSED);
       await assert.rejects(async () => store.get(1n), REFUSED);
       assert.equal(store.count().total, 3);
