@@ -13,6 +13,8 @@ import { messageOf, type Log } from '../base/log.ts';
 
 const RECENT_MS = 5_000;
 const LOG_PAUSE_MS = 1_000;
+/** How many causes are remembered. */
+const MAX_CAUSES = 100;
 
 export class FailureReport {
   readonly #logger: Log;
@@ -49,6 +51,7 @@ export class FailureReport {
     const logged = details ?? { cause };
     const text = JSON.stringify(logged);
     if (this.#logged.has(text) || at - this.#loggedAt < LOG_PAUSE_MS) return;
+    if (this.#logged.size === MAX_CAUSES) this.#logged.clear();
     this.#logged.add(text);
     this.#loggedAt = at;
     this.#logger('error', this.#began, logged);
