@@ -196,6 +196,21 @@ test('A create that waited is not proposed while reads find no cluster', async (
   assert.equal(await petsIn(t, life.etcd), STORED);
 });
 
+test('In an outage each read is refused after five seconds, and a create at once', async (t) => {
+  const life = await open(t);
+  const { clock, store } = life;
+  life.readFate = () => CUT;
+  await clock.sleep(8_000);
+  for (const [call, ms] of [
+    [async () => store.list({ limit: 1 }), 5_000],
+    [() => store.create(rex), 0],
+  ] as const) {
+    const startedAt = clock.now();
+    await assert.rejects(call, REFUSED);
+    assert.ok(clock.now() - startedAt >= ms && clock.now() - startedAt < ms + 500);
+  }
+});
+
 /** What happens while a create is in doubt, and how soon after that it is answered. */
 const MEANWHILE: readonly [what: string, withinMs: number, happens: Act][] = [
   ['nothing else happens', 16_000, () => undefined],
