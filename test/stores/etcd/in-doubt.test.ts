@@ -34,6 +34,8 @@ async function open(t: TestContext, etcd = new SimulatedEtcd(), clock = new Virt
   return life;
 }
 
+type Opened = Awaited<ReturnType<typeof open>>;
+
 /** Resolves with what a new process finds. */
 async function petsIn(t: TestContext, etcd: SimulatedEtcd): Promise<string> {
   return (await (await open(t, etcd)).store.list({ limit: 100 })).text;
@@ -244,6 +246,29 @@ test('Creates with one key, of which the first is in doubt, end with it', async 
   await Promise.all([create(), create(), create()]);
   assert.ok(clock.now() < 16_000, `${clock.now()} ms`);
 });
+
+/** What makes a store refuse creates. */
+const REFUSING: readonly [what: string, begin: (life: Opened) => Promise<void>][] = [
+  ['an outage began', ({ clock }) => clock.sleep(7_000)],
+  ['the store closes', async ({ store }) => void store.close()],
+];
+
+for (const [what, begin] of REFUSING) {
+  test(`A key in doubt is a replay once a read has found it, though ${what}`, async (t) => {
+    const life = await open(t);
+    const { clock, store, fates } = life;
+    fates.push(...always('done, cut'));
+    const first = assert.rejects(store.createOnce(rex, KEY), UNKNOWN);
+    await clock.sleep(20);
+    await store.list({ limit: 1 });
+    life.readFate = () => CUT;
+    await begin(life);
+    assert.notEqual(store.problem(), undefined);
+    // If this is refused inside, the process hangs.
+    assert.equal((await store.createOnce(rex, KEY)).isReplayed, true);
+    await first;
+  });
+}
 
 test('A key is in doubt until its slot is taken', async (t) => {
   const { store, fates } = await open(t);
