@@ -239,6 +239,20 @@ for (const [what, withinMs, happens] of MEANWHILE) {
   }
 }
 
+test('Creates that still wait three seconds after a close began are not sent', async (t) => {
+  const life = await open(t);
+  // Each commit has one of the pets.
+  life.beforeCreate = () => life.clock.sleep(400);
+  const long = { ...rex, name: 'x'.repeat(64 << 10) };
+  const creates = Array.from({ length: 20 }, () => life.store.create(long));
+  await life.clock.sleep(10);
+  await life.store.close();
+  const ends = await Promise.allSettled(creates);
+  const names = ends.map((end) => (end.status === 'rejected' ? end.reason.name : 'stored'));
+  // None was on its way when the time was over.
+  assert.deepEqual([...new Set(names)], ['stored', REFUSED.name]);
+});
+
 test('Creates with one key, of which the first is in doubt, end with it', async (t) => {
   const { store, fates, clock } = await open(t);
   fates.push(...always(CUT));
