@@ -3,8 +3,9 @@
  *
  * For example, a disk is full for an hour, and each of 100 creates a second fails. The log gets one
  * line when that begins, with its cause, one line for each other cause, at most one a second, and
- * one line when it is over. Only another attempt can show that it is over: `recent` has the cause
- * for five seconds after the last one.
+ * one line when it is over. A cause that comes back is not logged again: while the members of a
+ * cluster are asked in turn, theirs alternate. Only another attempt can show that the failure is
+ * over: `recent` has the cause for five seconds after the last one.
  */
 
 import type { Clock } from '../base/system.ts';
@@ -12,6 +13,8 @@ import { messageOf, type Log } from '../base/log.ts';
 
 const RECENT_MS = 5_000;
 const LOG_PAUSE_MS = 1_000;
+/** How many causes are remembered. */
+const MAX_CAUSES = 100;
 
 export class FailureReport {
   readonly #logger: Log;
@@ -20,7 +23,7 @@ export class FailureReport {
   readonly #ended: string;
   #last: { readonly cause: string; readonly at: number } | undefined;
   /** The details in the log, until the failure is over. */
-  #logged: string | undefined;
+  readonly #logged: Set<string> = new Set();
   #loggedAt = -Infinity;
 
   /** `began` and `ended` are the events in the log. */
@@ -47,17 +50,18 @@ export class FailureReport {
     this.#last = { cause, at };
     const logged = details ?? { cause };
     const text = JSON.stringify(logged);
-    if (text === this.#logged || at - this.#loggedAt < LOG_PAUSE_MS) return;
-    this.#logged = text;
+    if (this.#logged.has(text) || at - this.#loggedAt < LOG_PAUSE_MS) return;
+    if (this.#logged.size === MAX_CAUSES) this.#logged.clear();
+    this.#logged.add(text);
     this.#loggedAt = at;
     this.#logger('error', this.#began, logged);
   }
 
   /** Records a success. */
   clear(): void {
-    if (this.#logged !== undefined) this.#logger('info', this.#ended);
+    if (this.#logged.size > 0) this.#logger('info', this.#ended);
     this.#last = undefined;
-    this.#logged = undefined;
+    this.#logged.clear();
   }
 }
 

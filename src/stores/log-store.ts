@@ -195,8 +195,11 @@ export class LogStore<L extends CommitLog> implements PetStore {
 
   /** Finds the pet that the key has stored, or stores one, after the create in progress. */
   async #createWithKey(values: NewPet, key: KeyHash): Promise<CreatedPet> {
-    let refusals = 0;
-    for (;;) {
+    for (let refusals = 0; ;) {
+      // First of all, since a key may be found before the create in progress has its response. If
+      // that could be refused here, createOnce would find it, and try again, without end.
+      const stored = this.#find(key);
+      if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
       const inProgress = this.#keysInProgress.get(key);
       if (inProgress === undefined) break;
       const release = this.#queue.hold(this.#checkTakes(formatMembers(values)));
@@ -206,8 +209,6 @@ export class LogStore<L extends CommitLog> implements PetStore {
       if (refusals === MAX_REFUSALS || failure instanceof OutcomeUnknownError) throw failure;
     }
     // No await from here to the create: else another one with the key could begin in between.
-    const stored = this.#find(key);
-    if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
     const creating = this.#create(values, key);
     this.#keysInProgress.set(key, creating);
     try {

@@ -1,8 +1,22 @@
 /**
  * The log as far as this process has applied it: the pets and keys of all commits up to `lastId`.
  *
- * A commit is applied only in its place: in the slot after the last id, with the digest of the
- * commit before it. Any other commit is rejected with LogLostError, and no part of it is applied.
+ * Each process has all pets in memory. It applies the same commits in the same order as the others,
+ * and so they all have the same pets. Each commit names the one before it by a digest. For example:
+ *
+ *     slot    the digest of      pets
+ *     …0000   the log's id       1 and 2
+ *     …0002   the slot …0000     3
+ *     …0003   the slot …0002     4 to 90
+ *     …0090                      the next slot: nothing is there yet
+ *
+ * If a backup without the pet 3 is restored, another process may put another commit into the slot
+ * …0002. A process that has applied the old one must not go on with the slot behind the new one:
+ * its digest shows that.
+ *
+ * The rule: a commit is applied only in its place, in the slot after the last id, and with the
+ * digest of the commit before it. Any other one is rejected with LogLostError, and no part of it is
+ * applied.
  *
  * Catching up applies all commits that etcd has after the last applied one. Each step is one read-
  * only transaction, which etcd makes linearizable. It compares that the log is still the applied
@@ -159,8 +173,10 @@ export class AppliedLog {
         if (stray !== undefined) {
           this.damage = `${stray} is not part of the log: a start is refused until it is deleted`;
         } else if (before.count !== count) {
-          const found = `From ${from} up to ${to} there are ${before.count} keys`;
-          this.damage = `${found}, and ${count} commits were applied: a start is refused`;
+          // The counts would change with each commit, and be logged again.
+          const difference = before.count - count;
+          const keys = `${Math.abs(difference)} ${difference > 0 ? 'more' : 'fewer'} keys`;
+          this.damage = `From ${from} on there are ${keys} than commits: a start is refused`;
         } else {
           this.damage = undefined;
           this.#stretch += 1;

@@ -15,7 +15,8 @@
  * batch are looked up again, since the other process may have stored one of them.
  *
  *     what is known                                      outcome            the slot
- *     the read barrier finds no cluster at present       refused            nothing is sent
+ *     the read barrier finds no cluster at present, or   refused            nothing is sent
+ *     the store began to close 3 s ago
  *     an attempt succeeded, or the slot has the whole    stored             has the batch
  *     value that was sent
  *     the slot has another value                         the next slot;     another process's
@@ -58,7 +59,7 @@ import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import { logDiverged } from './applied-log.ts';
 import { retried, type CallKind, type CallResult } from './calls.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
-import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
+import { LOST_EACH_SLOT, ReadBarrier, type BarrierDeps } from './read-barrier.ts';
 import { encodeValue, LIMITS, type LogLostError } from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
@@ -232,7 +233,9 @@ export class EtcdLog implements CommitLog {
       return creates.map(() => ({ error }));
     };
     const isFull = log.lastId + BigInt(creates.length) > INT64_MAX;
-    const cause = this.#barrier.refusal ?? (isFull ? NO_ID_LEFT : undefined);
+    // What is not in doubt yet when the store should be closed shall not come into doubt.
+    const isClosed = this.now() - this.#closingAt >= CLOSING_MS;
+    const cause = this.#barrier.refusal ?? (isFull ? NO_ID_LEFT : isClosed ? CLOSED : undefined);
     if (cause !== undefined) return refuse(cause);
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const keyValue = { key: log.nextSlot, value: encodeValue(log.digest, encodeCommit(commit)) };
@@ -246,7 +249,7 @@ export class EtcdLog implements CommitLog {
       case 'conflict':
         this.#conflicts += 1;
         if (this.now() - this.#startedAt < CREATE_MS) return undefined;
-        return refuse(`other processes took each slot for ${CREATE_MS / 1000} seconds`);
+        return refuse(LOST_EACH_SLOT);
       case 'refused':
         return refuse(result.cause);
       case 'unknown':

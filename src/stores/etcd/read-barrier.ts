@@ -42,8 +42,13 @@ const SECONDS_BOUNDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
 
+/** Why a create is refused that has lost its slot, again and again, to other processes. */
+export const LOST_EACH_SLOT = 'other processes took each slot for 5 seconds';
+
 interface Waiter {
+  /** When its call began, and when it began to wait here. */
   readonly since: number;
+  readonly waitsSince: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -86,20 +91,23 @@ export class ReadBarrier {
    */
   wait(since: number = this.#deps.clock.now()): Promise<void> {
     if (this.#ended !== undefined) return Promise.reject(new StoreUnavailableError(this.#ended));
+    const waitsSince = this.#deps.clock.now();
     return new Promise((resolve, reject) => {
-      this.#waiting.add({ since, resolve, reject });
+      this.#waiting.add({ since, waitsSince, resolve, reject });
       if (!this.#isRunning) void this.#run();
     });
   }
 
-  /** Refuses the reads that have waited for too long. The caller repeats this regularly. */
+  /** Refuses what has waited for too long. The caller repeats this regularly. */
   expire(): void {
     const latest = this.#deps.clock.now() - READ_MS;
-    const late = [...this.#waiting].find(({ since }) => since <= latest);
-    if (late === undefined) return;
-    const { cause = UNUSABLE + SLOW } = this.#failure ?? {};
-    this.#failure = { since: late.since, cause };
-    this.#refuse(cause, latest);
+    // A create may have spent its time on conflicts: then no catch-up has failed.
+    const late = [...this.#waiting].find(({ waitsSince }) => waitsSince <= latest);
+    if (late !== undefined) {
+      const { cause = UNUSABLE + SLOW } = this.#failure ?? {};
+      this.#failure = { since: late.waitsSince, cause };
+    }
+    this.#refuse(this.#failure?.cause ?? LOST_EACH_SLOT, latest);
   }
 
   /** Refuses all reads from now on. */

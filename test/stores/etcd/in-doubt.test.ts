@@ -34,6 +34,8 @@ async function open(t: TestContext, etcd = new SimulatedEtcd(), clock = new Virt
   return life;
 }
 
+type Opened = Awaited<ReturnType<typeof open>>;
+
 /** Resolves with what a new process finds. */
 async function petsIn(t: TestContext, etcd: SimulatedEtcd): Promise<string> {
   return (await (await open(t, etcd)).store.list({ limit: 100 })).text;
@@ -86,6 +88,10 @@ for (const [what, outcome, fates] of ROWS) {
     else await assert.rejects(create, error);
     const late = (life.clock.now() - startedAt) / 1000 - seconds;
     assert.ok(late >= 0 && late <= (seconds === 0 ? 0.2 : 1), `${late} s later`);
+    const isUnknown = error === UNKNOWN;
+    assert.equal(life.events.includes('It is not known whether pets were stored'), isUnknown);
+    assert.equal(life.store.stats().unknownCreates, isUnknown ? 1 : 0);
+    assert.equal(life.store.problem() !== undefined, error !== undefined);
     assert.equal(await petsIn(t, life.etcd), stored);
   });
 }
@@ -192,6 +198,21 @@ test('A create that waited is not proposed while reads find no cluster', async (
   assert.equal(await petsIn(t, life.etcd), STORED);
 });
 
+test('In an outage each read is refused after five seconds, and a create at once', async (t) => {
+  const life = await open(t);
+  const { clock, store } = life;
+  life.readFate = () => CUT;
+  await clock.sleep(8_000);
+  for (const [call, ms] of [
+    [async () => store.list({ limit: 1 }), 5_000],
+    [() => store.create(rex), 0],
+  ] as const) {
+    const startedAt = clock.now();
+    await assert.rejects(call, REFUSED);
+    assert.ok(clock.now() - startedAt >= ms && clock.now() - startedAt < ms + 500);
+  }
+});
+
 /** What happens while a create is in doubt, and how soon after that it is answered. */
 const MEANWHILE: readonly [what: string, withinMs: number, happens: Act][] = [
   ['nothing else happens', 16_000, () => undefined],
@@ -218,6 +239,20 @@ for (const [what, withinMs, happens] of MEANWHILE) {
   }
 }
 
+test('Creates that still wait three seconds after a close began are not sent', async (t) => {
+  const life = await open(t);
+  // Each commit has one of the pets.
+  life.beforeCreate = () => life.clock.sleep(400);
+  const long = { ...rex, name: 'x'.repeat(64 << 10) };
+  const creates = Array.from({ length: 20 }, () => life.store.create(long));
+  await life.clock.sleep(10);
+  await life.store.close();
+  const ends = await Promise.allSettled(creates);
+  const names = ends.map((end) => (end.status === 'rejected' ? end.reason.name : 'stored'));
+  // None was on its way when the time was over.
+  assert.deepEqual([...new Set(names)], ['stored', REFUSED.name]);
+});
+
 test('Creates with one key, of which the first is in doubt, end with it', async (t) => {
   const { store, fates, clock } = await open(t);
   fates.push(...always(CUT));
@@ -225,6 +260,29 @@ test('Creates with one key, of which the first is in doubt, end with it', async 
   await Promise.all([create(), create(), create()]);
   assert.ok(clock.now() < 16_000, `${clock.now()} ms`);
 });
+
+/** What makes a store refuse creates. */
+const REFUSING: readonly [what: string, begin: (life: Opened) => Promise<void>][] = [
+  ['an outage began', ({ clock }) => clock.sleep(7_000)],
+  ['the store closes', async ({ store }) => void store.close()],
+];
+
+for (const [what, begin] of REFUSING) {
+  test(`A key in doubt is a replay once a read has found it, though ${what}`, async (t) => {
+    const life = await open(t);
+    const { clock, store, fates } = life;
+    fates.push(...always('done, cut'));
+    const first = assert.rejects(store.createOnce(rex, KEY), UNKNOWN);
+    await clock.sleep(20);
+    await store.list({ limit: 1 });
+    life.readFate = () => CUT;
+    await begin(life);
+    assert.notEqual(store.problem(), undefined);
+    // If this is refused inside, the process hangs.
+    assert.equal((await store.createOnce(rex, KEY)).isReplayed, true);
+    await first;
+  });
+}
 
 test('A key is in doubt until its slot is taken', async (t) => {
   const { store, fates } = await open(t);
@@ -250,4 +308,20 @@ test('A process keeps a key for 24 hours, though another one may keep it longer'
     clock.now = () => now() + hours * 60 * 60 * 1000;
     assert.equal((await store.createOnce(rex, KEY)).pet.id, hours < 24 ? 1n : 2n);
   }
+});
+
+test('Others that take each slot do not count as a catch-up that takes too long', async (t) => {
+  const life = await open(t);
+  const { clock, store, etcd } = life;
+  const other = await open(t, etcd, clock);
+  // After five seconds it catches up, which takes a second.
+  life.beforeCreate = async () => {
+    await clock.sleep(1_000);
+    for (let i = 0; i < 10; i += 1) await other.store.create(tom);
+  };
+  life.readFate = () => clock.sleep(1_000).then(() => 'answered');
+  const message = /other processes took each slot for 5 seconds/;
+  await assert.rejects(store.create(rex), { ...REFUSED, message });
+  await clock.sleep(2_000);
+  assert.ok(!life.events.includes('The etcd cluster is out of reach'), life.events.join());
 });

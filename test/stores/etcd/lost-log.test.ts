@@ -72,13 +72,14 @@ const DAMAGES: readonly [what: string, RegExp | undefined, RegExp | undefined, s
 for (const [what, whileRunning, atStart, key, content] of DAMAGES) {
   for (const operation of whileRunning === undefined ? [] : (['create', 'list'] as const)) {
     test(`A store ends its work at a ${operation} if ${what}`, async (t) => {
-      const { etcd, store } = await withPets(t);
+      const { etcd, store, events } = await withPets(t);
       damage(etcd.entries, key, content);
       const call = async () =>
         operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
       await assert.rejects(call, { ...REFUSED, message: whileRunning });
       assert.match((await store.lost).message, whileRunning!);
       assert.match(store.problem() ?? '', whileRunning!);
+      assert.equal(events[0], 'This process cannot continue with the log in etcd');
       await assert.rejects(store.create(rex), REFUSED);
       await assert.rejects(async () => store.get(1n), REFUSED);
       assert.equal(store.count().total, 3);
@@ -127,17 +128,17 @@ test('Damage is logged while the service runs, and its end', async (t) => {
   };
   const began = 'The log in etcd is damaged: ';
   const stray = 'is not part of the log: a start is refused until it is deleted';
-  const counted = (keys: number): string =>
-    `From petstore/ up to ${slot(5)} there are ${keys} keys, and 4 commits were applied: a start is refused`;
+  const counted = (difference: string): string =>
+    `From petstore/ on there are ${difference} keys than commits: a start is refused`;
   for (const [key, content, cause] of [
     // Before, just behind and after the slots.
     ...['!', 'c/!', `c/${'0'.repeat(18)}5x`, `c/${'0'.repeat(18)}7`, 'c/x', 'd', 'notes'].map(
       (key) => [`petstore/${key}`, 'x', `petstore/${key} ${stray}`] as const,
     ),
     // Between the slots, and within the ids of a commit.
-    [`${slot(2)}x`, 'x', counted(5)],
-    [slot(1), 'x', counted(5)],
-    [slot(3), undefined, counted(3)],
+    [`${slot(2)}x`, 'x', counted('1 more')],
+    [slot(1), 'x', counted('1 more')],
+    [slot(3), undefined, counted('1 fewer')],
   ] as const) {
     const before = etcd.entries.get(key);
     damage(etcd.entries, key, content);
@@ -147,6 +148,16 @@ test('Damage is logged while the service runs, and its end', async (t) => {
     damage(etcd.entries, key, before);
     assert.equal(await logged(), 'The log in etcd is whole again');
   }
+});
+
+test('A slot that is missing is logged once, also while others are written', async (t) => {
+  const { etcd, clock, store, events } = await withPets(t);
+  etcd.entries.delete(slot(1));
+  for (let i = 0; i < 4; i += 1) {
+    await store.create(rex);
+    await clock.sleep(6_000);
+  }
+  assert.equal(events.filter((event) => event === 'The log in etcd is damaged').length, 1);
 });
 
 test('The log is counted in stretches, one after the other', async (t) => {
