@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cut } from '../src/base/quote.ts';
-import type { RawAnswer } from './support/http/answers.ts';
-import { openService } from './support/http/service.ts';
+import { openService, type Service } from './support/http/service.ts';
 import { ask, assertErrorAnswer } from './support/http/wire.ts';
 
 type Hints = readonly (readonly [path: string, hint: string])[];
@@ -16,7 +15,6 @@ const HINTS: Hints = [
   ['/v1/pet', '/v1/pets'],
   ['/pets', '/v1/pets'],
   ['/v1/pet/7', '/v1/pets/7'],
-  ['/v1/pets/7/', '/v1/pets/7'],
   ['//', '/'],
   ['//v1//pets', '/v1/pets'],
   ['/V1/Pets', '/v1/pets'],
@@ -29,10 +27,8 @@ const HINTS: Hints = [
   ['/pet', ''],
   ['/v1/cats', ''],
   ['/v1/dogs', ''],
-  ['/v1/dogs/7', ''],
   ['/v1', ''],
   ['/v1/pets/1/2', ''],
-  ['/index.html', ''],
   [`/${'a/'.repeat(95)}pets`, '/v1/pets'],
   [`/${'a/'.repeat(100)}pets`, ''],
 ];
@@ -43,12 +39,9 @@ for (const prefix of ['', '/shop']) {
     // Below a prefix the page's own path may lack its slash.
     const hints = prefix === '' ? HINTS : ([['', '/'], ...HINTS] as const);
     for (const [path, meant] of hints) {
-      const hint =
-        meant === '' ? `: ${prefix}/docs lists all paths` : `, did you mean ${prefix}${meant}?`;
-      for (const method of ['GET', 'POST']) {
-        const answer = await ask(service, `${method} ${prefix}${path}?x`);
-        assertHint(answer, `${prefix}${path}`, hint);
-      }
+      const means = `, did you mean ${prefix}${meant}?`;
+      const hint = meant === '' ? `: ${prefix}/docs lists all paths` : means;
+      await assertHint(service, `${prefix}${path}`, hint);
     }
   });
 }
@@ -63,12 +56,11 @@ const OUTSIDE: Hints = [
 
 test('A hint names the prefix and a page only if the service has them, and is truncated', async (t) => {
   const service = await openService(t, { prefix: '/shop' });
-  for (const [path, hint] of OUTSIDE) {
-    assertHint(await ask(service, `GET ${path}`), path, hint);
-  }
+  for (const [path, hint] of OUTSIDE) await assertHint(service, path, hint);
 });
 
-function assertHint(answer: RawAnswer, path: string, hint: string): void {
+async function assertHint(service: Service, path: string, hint: string): Promise<void> {
+  const answer = await ask(service, `POST ${path}?x`);
   // The bytes of an answer are read as latin1.
   const message = Buffer.from(assertErrorAnswer(answer, 'unknown_path', path), 'latin1').toString();
   assert.equal(message, `Unknown path ${cut(path)}${hint}`);

@@ -70,10 +70,6 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   ...[-1, 1.5, NaN, Infinity, '65536', Symbol('1'), 1n].map(
     (bodyLimitBytes) => [{ bodyLimitBytes }, LIMIT] as const,
   ),
-  [
-    { dataFile: 'file://host/x' },
-    `${FILE}, not "file://host/x"; store cannot be combined with dataFile`,
-  ],
 ];
 
 for (const [index, [options, message]] of WRONG.entries()) {

@@ -13,23 +13,22 @@ import { ask, assertErrorAnswer } from '../support/http/wire.ts';
 
 const listed = await openService({ after });
 
+const ALL_IDS = Array.from({ length: 23 }, (_, index) => index + 1);
+
 /** Every second pet is sold, the first one among them. */
 before(async () => {
-  for (let id = 1; id <= 23; id += 1) {
+  for (const id of ALL_IDS) {
     const pet = { id, name: 'Rex', categoryId: 1, ...(id % 2 === 1 ? { status: 'sold' } : {}) };
     const response = await listed.post(pet);
     assert.deepEqual(await response.json(), pet);
   }
 });
 
-const range = (first: number, last: number): readonly number[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index);
-
 /** The ids in a list, and the query of the Link to the next page. */
 const PAGES: readonly (readonly [query: string, ids: readonly number[], next?: string])[] = [
-  ['', range(1, 20), 'after=20'],
-  ['?limit=007', range(1, 7), 'limit=7&after=7'],
-  ['?after=17&limit=6', range(18, 23)],
+  ['', ALL_IDS.slice(0, 20), 'after=20'],
+  ['?limit=007', ALL_IDS.slice(0, 7), 'limit=7&after=7'],
+  ['?after=17&limit=6', ALL_IDS.slice(17)],
   ['?status=sold&limit=%34&after=1', [3, 5, 7, 9], 'limit=4&status=sold&after=9'],
   ['?status=pending', []],
   ['?after=9223372036854775807', []],

@@ -33,21 +33,16 @@ const FIELDS = Object.keys(SAMPLE) as (keyof NewPet)[];
 
 /** Returns the text of a pet, written without the code under test. */
 function textOf(sample: NewPet): string {
-  const json = (value: unknown): string =>
-    typeof value === 'bigint' ? String(value) : JSON.stringify(value);
-  const members = Object.entries(sample).map(([field, value]) => `"${field}":${json(value)}`);
-  return `{"id":1,${members.join()}}`;
+  return JSON.stringify({ id: 1, ...sample }, (_key, value: unknown) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  );
 }
 
 function responseWith(text: string): ServiceResponse {
   return { status: 200, headers: new Headers(), text };
 }
 
-const pets = createPetAccess(
-  () => createMemoryStore(),
-  () => createMemoryStore(),
-  () => '',
-);
+const pets = createPetAccess(createMemoryStore, createMemoryStore, () => '');
 
 type Way = readonly [way: string, keep: (sample: NewPet) => unknown];
 const WAYS: readonly Way[] = [
@@ -74,10 +69,7 @@ for (const [way, keep] of WAYS) {
   test(`${way} keeps every field of a pet`, async () => {
     for (const sample of SAMPLES) {
       const kept = (await keep(sample)) as NewPet;
-      for (const field of FIELDS) {
-        const given = `${way} loses ${field} of ${Object.keys(sample).join()}`;
-        assert.equal(kept[field], sample[field], given);
-      }
+      for (const field of FIELDS) assert.equal(kept[field], sample[field], field);
     }
   });
 }
@@ -87,12 +79,10 @@ test('formatMembers, the parsers and the client check every field of a pet', () 
   for (const field of FIELDS) {
     const wrong = { ...SAMPLE, [field]: [7] };
     const text = textOf(wrong);
-    const checked = `${field} is not checked by`;
-    assert.throws(() => formatMembers(wrong), InvalidPetError, `${checked} formatMembers`);
-    assert.throws(() => parseNewPet(text), InvalidPetError, `${checked} parseNewPet`);
-    assert.throws(() => parsePet(text), InvalidPetError, `${checked} parsePet`);
-    const petFromWrong = (): unknown => petFrom(responseWith(text));
-    assert.throws(petFromWrong, { code: 'invalid_answer' }, `${checked} petFrom`);
+    assert.throws(() => formatMembers(wrong), InvalidPetError, field);
+    assert.throws(() => parseNewPet(text), InvalidPetError, field);
+    assert.throws(() => parsePet(text), InvalidPetError, field);
+    assert.throws(() => petFrom(responseWith(text)), { code: 'invalid_answer' }, field);
   }
 });
 
@@ -101,11 +91,7 @@ test('replayedPet compares every field', () => {
   assert.equal(replayedPet(stored, SAMPLE), stored);
   for (const field of FIELDS) {
     const other = { ...SAMPLE, [field]: OTHER[field] };
-    assert.throws(
-      () => replayedPet(stored, other),
-      KeyReusedError,
-      `replayedPet passes over ${field}`,
-    );
+    assert.throws(() => replayedPet(stored, other), KeyReusedError, field);
   }
 });
 

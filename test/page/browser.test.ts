@@ -4,23 +4,30 @@
  */
 
 import assert from 'node:assert/strict';
+import { afterEach } from 'node:test';
 import {
   browser,
   inBrowser,
-  inLightAndDark,
   requestsOf,
   service,
-  setMedia,
-  setWidth,
   shows,
-  useBrowser,
 } from '../support/browser/in-browser.ts';
 import { KEY } from '../support/http/service.ts';
 
 const TAB = '\uE004';
 const ENTER = '\uE007';
 
-useBrowser('The page and the reference', { page: true, prefix: '/shop' });
+/** The width is that of the window again, the paper a screen. */
+afterEach(async () => {
+  await setWidth(0);
+  await browser.emulate('EmulatedMedia', { media: '' });
+});
+
+/** Gives the page the width of a phone or a screen. */
+async function setWidth(width: number): Promise<void> {
+  const size = { width, height: 0, deviceScaleFactor: 0, mobile: width > 0 && width < 500 };
+  await browser.emulate('DeviceMetricsOverride', size);
+}
 
 async function openPage(address = `${service.origin}/shop/`): Promise<void> {
   await browser.open(address);
@@ -376,7 +383,9 @@ const TOO_WIDE = `[...document.querySelectorAll('body *')]
   .map((element) => element.outerHTML.slice(0, 80))
   .concat(root.scrollWidth > root.clientWidth ? ['The page scrolls'] : [])`;
 
-inBrowser('The page and the reference fit a phone and a wide screen, light and dark', async (t) => {
+const BACKGROUNDS = { light: 'rgb(244, 246, 248)', dark: 'rgb(17, 21, 26)' };
+
+inBrowser('The page and the reference fit a phone and a wide screen, light and dark', async () => {
   // A line cannot break within one letter and its combining characters.
   for (const name of ['A'.repeat(300), `a${'\u0489'.repeat(300)}`]) {
     await service.app.pets.create({ name, categoryId: 1, status: 'pending' });
@@ -386,15 +395,20 @@ inBrowser('The page and the reference fit a phone and a wide screen, light and d
     await says('list', /^Response 200: 2 pets\.$/);
   };
   for (const width of [320, 768, 1400]) {
-    await setWidth(t, width);
+    await setWidth(width);
     for (const open of [openPending, openReference]) {
       await open();
-      await inLightAndDark(() => shows(`((root) => ${TOO_WIDE})(document.documentElement)`, []));
+      for (const [value, background] of Object.entries(BACKGROUNDS)) {
+        const features = [{ name: 'prefers-color-scheme', value }];
+        await browser.emulate('EmulatedMedia', { features });
+        await shows('getComputedStyle(document.body).backgroundColor', background);
+        await shows(`((root) => ${TOO_WIDE})(document.documentElement)`, []);
+      }
     }
   }
 });
 
-inBrowser('The reference loads its own files only, and shows the address it has', async (t) => {
+inBrowser('The reference loads its own files only, and shows the address it has', async () => {
   const requested = await requestsOf(async () => {
     await openReference();
     await shows(`document.body.innerText.includes("PETSTORE='${service.origin}'")`);
@@ -408,7 +422,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
     await browser.value(`document.querySelector('#getPet').scrollIntoView()`);
     await shows(textOf('.contents [aria-current=true]'), /\{petId\}$/);
     await shows(`document.querySelector('.contents').open`);
-    await setWidth(t, 360);
+    await setWidth(360);
     await openReference();
     await shows(`document.querySelector('.contents').open`, false);
   });
@@ -419,8 +433,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
 });
 
 inBrowser('Without JavaScript the page links to the reference, also for paper', async (t) => {
-  const disable = (value: boolean) =>
-    browser.command('Emulation.setScriptExecutionDisabled', { value });
+  const disable = (value: boolean) => browser.emulate('ScriptExecutionDisabled', { value });
   await disable(true);
   t.after(() => disable(false));
   await browser.open(`${service.origin}/shop/`);
@@ -429,7 +442,7 @@ inBrowser('Without JavaScript the page links to the reference, also for paper', 
   await shows(`${textOf('body')}.includes('Loading')`, false);
   await browser.click('noscript a');
   for (const media of ['', 'print']) {
-    await setMedia(t, media);
+    await browser.emulate('EmulatedMedia', { media });
     const text = String(await browser.value(textOf('body')));
     for (const words of ['curl -H "Auth', 'GET /shop/v1/pets', 'at most 100', "PETSTORE='http"]) {
       assert.ok(text.includes(words), words);
@@ -438,9 +451,9 @@ inBrowser('Without JavaScript the page links to the reference, also for paper', 
   }
 });
 
-inBrowser('On paper the page has the pets, without forms and requests', async (t) => {
+inBrowser('On paper the page has the pets, without forms and requests', async () => {
   await openPets();
-  await setMedia(t, 'print');
+  await browser.emulate('EmulatedMedia', { media: 'print' });
   await shows(
     `['#table', 'form', 'button', '.curl', '#key-card', '#more'].filter((selector) =>
       [...document.querySelectorAll(selector)].some((element) => element.offsetHeight > 0))`,

@@ -1,7 +1,6 @@
 /** A start of the process: its greeting, addresses and files, and the reasons why it is refused. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import {
   existsSync,
   readdirSync,
@@ -10,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -26,6 +25,7 @@ import {
   startOn,
   startProgram,
 } from '../support/process/process.ts';
+import { listenFor } from '../support/http/service.ts';
 import { pathOf } from '../support/process/program.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -129,10 +129,7 @@ test('No API key is left in the environment, nor passed on to `flock`; a warning
 });
 
 test('If the port is in use, the start is refused in one line, and no file is made', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1');
-  t.after(() => other.close());
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
+  const port = await listenFor(t, createServer());
   const dataFile = join(tempDir(t), 'pets.json');
   const service = startFor(t, ['--port', String(port), '--data-file', dataFile]);
   const line = `Cannot listen on 127.0.0.1, port ${port}: the port is in use`;

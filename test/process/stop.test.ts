@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -17,6 +17,7 @@ import {
   startOn,
   type Process,
 } from '../support/process/process.ts';
+import { listen } from '../support/http/service.ts';
 import { openWire, talk } from '../support/http/wire.ts';
 import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -46,14 +47,9 @@ test('A service that is stopped while it reads a damaged file names the damage',
 });
 
 test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {
-  const connections: Socket[] = [];
-  const silent = createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1');
-  t.after(() => {
-    silent.close();
-    for (const socket of connections) socket.destroy();
-  });
-  await once(silent, 'listening');
-  const { port } = silent.address() as AddressInfo;
+  const silent = createServer();
+  const port = await listen(silent);
+  t.after(() => silent.close());
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'a-key\n');
   const etcd = ['--etcd', `http://127.0.0.1:${port}`];

@@ -8,13 +8,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, before, test, type TestContext } from 'node:test';
+import { after, before, test } from 'node:test';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { freePort, openService, type Service } from '../http/service.ts';
-import { needs } from '../process/program.ts';
+import { pathOf } from '../process/program.ts';
 import { until } from '../until.ts';
 
-const isMissing = needs('chromedriver').skip !== false;
+const isMissing = pathOf('chromedriver') === undefined;
 const isSkipped = isMissing && process.env['TEST_BROWSER'] !== 'required';
 
 /** Chromium needs the first two if it runs as root, or in a container without /dev/shm. */
@@ -29,32 +29,31 @@ const CAPABILITIES = {
 export let service: Service;
 let session: string;
 
-/** Opens the browser and the service before the tests of the file, and closes both after them. */
-export function useBrowser(what: string, options: Parameters<typeof openService>[1]): void {
-  if (isSkipped) {
-    const skip = 'needs Chromium and chromedriver (Debian: chromium-driver)';
-    test(`${what} in a real browser`, { skip }, () => undefined);
-    return;
-  }
-  const closings: (() => unknown)[] = [];
-  after(async () => {
-    for (const close of closings.reverse()) await close();
-  });
-  before(async () => {
-    assert.equal(isMissing, false, 'chromedriver is not installed');
-    service = await openService({ after: (close) => closings.push(close) }, options);
-    const port = await freePort();
-    const driver = spawn('chromedriver', [`--port=${port}`], { stdio: 'ignore' });
-    closings.push(() => driver.kill() && once(driver, 'exit'));
-    const base = `http://127.0.0.1:${port}/`;
-    const isListening = (): Promise<boolean> => fetch(base).then(Boolean, () => false);
-    await until(isListening, () => 'chromedriver does not listen');
-    const capabilities = { alwaysMatch: CAPABILITIES };
-    const opened = await call('POST', `${base}session`, { capabilities });
-    session = `${base}session/${(opened as { sessionId: string }).sessionId}`;
-    closings.push(() => call('DELETE', session));
-  });
+const closings: (() => unknown)[] = [];
+
+/** Opens the service and the browser. */
+async function open(): Promise<void> {
+  assert.equal(isMissing, false, 'chromedriver is not installed');
+  const options = { page: true, prefix: '/shop' };
+  service = await openService({ after: (close) => closings.push(close) }, options);
+  const port = await freePort();
+  const driver = spawn('chromedriver', [`--port=${port}`], { stdio: 'ignore' });
+  closings.push(() => driver.kill() && once(driver, 'exit'));
+  const base = `http://127.0.0.1:${port}/`;
+  const isListening = (): Promise<boolean> => fetch(base).then(Boolean, () => false);
+  await until(isListening, () => 'chromedriver does not listen');
+  const capabilities = { alwaysMatch: CAPABILITIES };
+  const opened = await call('POST', `${base}session`, { capabilities });
+  session = `${base}session/${(opened as { sessionId: string }).sessionId}`;
+  closings.push(() => call('DELETE', session));
 }
+
+const skip = isSkipped && 'needs Chromium and chromedriver (Debian: chromium-driver)';
+test('There is a real browser', { skip }, () => undefined);
+if (!isSkipped) before(open);
+after(async () => {
+  for (const close of closings.reverse()) await close();
+});
 
 async function call(method: string, url: string, body?: object): Promise<unknown> {
   const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
@@ -91,22 +90,18 @@ export const browser = {
     await post(`${field}/clear`, {});
     await post(`${field}/value`, { text });
   },
-  /** Sends a command of the DevTools protocol. */
-  command: (cmd: string, params: object) => post('/goog/cdp/execute', { cmd, params }),
+  /** Sends a command of the DevTools protocol, which sets a way to show the page. */
+  emulate: (what: string, params: object) =>
+    post('/goog/cdp/execute', { cmd: `Emulation.set${what}`, params }),
   /** Resolves with the errors in the console since the last call. */
   async console(): Promise<readonly string[]> {
-    const log = (await post('/se/log', { type: 'browser' })) as {
-      level: string;
-      message: string;
-    }[];
-    return log.filter(({ level }) => level === 'SEVERE').map(({ message }) => message);
+    const log = await post('/se/log', { type: 'browser' });
+    return (log as readonly { message: string }[]).map(({ message }) => message);
   },
 };
 
 /** `test` itself, so that a report names the file of the test. */
-export const inBrowser: (name: string, run: (t: TestContext) => Promise<void>) => void = isSkipped
-  ? () => undefined
-  : test;
+export const inBrowser = (isSkipped ? () => undefined : test) as typeof test;
 
 /** Waits until an expression in the page has this value, or matches this pattern. */
 export async function shows(expression: string, expected: unknown = true): Promise<void> {
@@ -120,38 +115,11 @@ export async function shows(expression: string, expected: unknown = true): Promi
   await until(isShown, () => `${expression} is ${inspect(shown)}, not ${inspect(expected)}`);
 }
 
-/** Gives the page the width of a phone or a screen until the test ends. */
-export async function setWidth(t: TestContext, width: number): Promise<void> {
-  const size = { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 };
-  await browser.command('Emulation.setDeviceMetricsOverride', size);
-  t.after(() => browser.command('Emulation.clearDeviceMetricsOverride', {}));
-}
-
-const BACKGROUNDS = { light: 'rgb(244, 246, 248)', dark: 'rgb(17, 21, 26)' };
-
-/** Runs `check` in light and dark mode, each after the page has the background of that mode. */
-export async function inLightAndDark(check: (mode: string) => Promise<void>): Promise<void> {
-  for (const [value, background] of Object.entries(BACKGROUNDS)) {
-    const features = [{ name: 'prefers-color-scheme', value }];
-    await browser.command('Emulation.setEmulatedMedia', { features });
-    await shows('getComputedStyle(document.body).backgroundColor', background);
-    await check(value);
-  }
-}
-
-/** Shows the page on a screen (''), or on paper (`print`), until the test ends. */
-export async function setMedia(t: TestContext, media: string): Promise<void> {
-  await browser.command('Emulation.setEmulatedMedia', { media });
-  t.after(() => browser.command('Emulation.setEmulatedMedia', { media: '' }));
-}
-
 /** Resolves with the addresses that the page requested. Rejects if `act` causes an error in it. */
 export async function requestsOf(act: () => Promise<void>): Promise<readonly string[]> {
   await browser.console();
   await act();
   assert.deepEqual(await browser.console(), []);
-  const requests = `performance.getEntries().map(({ name }) => name)`;
-  return (await browser.value(
-    `${requests}.filter((name) => /^[a-z]+:[/][/]/.test(name))`,
-  )) as string[];
+  const names = await browser.value('performance.getEntries().map(({ name }) => name)');
+  return (names as readonly string[]).filter((name) => /^[a-z]+:[/][/]/.test(name));
 }
