@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createClient } from '../../src/client/client.ts';
 import type { Named, OpenApi } from '../../src/web/openapi/types.ts';
-import { describedOperations, describedResponses } from '../support/description/description.ts';
+import { describedOperations } from '../support/description/description.ts';
 import { POSIX, runCurl } from '../support/browser/run-curl.ts';
 import { KEY, openService } from '../support/http/service.ts';
 
@@ -42,12 +42,11 @@ function textOf(part: string): string {
 
 /** Each anchor of the reference, with the part of the description that a reader finds there. */
 const parts = new Map<string, readonly unknown[]>();
-for (const { method, path, operation } of describedOperations(description)) {
+for (const { method, path, operation, responses: whole } of describedOperations(description)) {
   const { operationId: id, tags: _, security, responses, ...rest } = operation;
   const access = security?.length === 0 ? 'needs no API key' : 'needs an API key';
   parts.set(id, [id, method, `${PREFIX}${path}`, access, rest]);
   for (const { name, ...facts } of operation.parameters ?? []) parts.set(`${id}-${name}`, [facts]);
-  const whole = new Map(describedResponses(description, operation));
   for (const [status, response] of Object.entries(responses)) {
     const isShared = '$ref' in response;
     addResponse(`${id}-${status}`, isShared ? whole.get(status)!.description : response);

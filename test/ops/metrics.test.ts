@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../../src/base/version.ts';
-import { readProcessStats } from '../../src/ops/runtime.ts';
-import { KEY, openService, type Service } from '../support/http/service.ts';
+import { KEY, openService, RUNTIME, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** The samples by name and labels. */
@@ -66,16 +65,8 @@ test('Requests are counted by operation and status, with time and bytes', async 
 });
 
 test('The metrics have pets, commits, files, the process and the version', async (t) => {
-  const service = await openService(t, {
-    dataFile: join(tempDir(t), 'pets.json'),
-    runtime: {
-      nodeVersion: 'v20.0.0',
-      openConnections: () => 7,
-      refusedConnections: () => 8,
-      failedKeyReloads: () => 9,
-      processStats: () => readProcessStats(process),
-    },
-  });
+  const dataFile = join(tempDir(t), 'pets.json');
+  const service = await openService(t, { dataFile, runtime: RUNTIME });
   for (const status of ['sold', 'sold', 'pending', undefined]) {
     await service.post({ name: 'Rex', categoryId: 7, status }, { 'Idempotency-Key': randomUUID() });
   }

@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Histogram } from '../../src/base/histogram.ts';
 import type { StoreStats } from '../../src/model/pet-store.ts';
-import { readProcessStats } from '../../src/ops/runtime.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { blockOf } from '../support/browser/page-block.ts';
 import { readText } from '../support/project.ts';
 import { needs, run } from '../support/process/program.ts';
-import { openService } from '../support/http/service.ts';
+import { openService, RUNTIME } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/monitoring.md';
@@ -40,16 +39,8 @@ const STATS: Required<StoreStats> = {
 
 /** Resolves with the text of all metrics. */
 async function scrape(t: TestContext): Promise<string> {
-  const service = await openService(t, {
-    store: { ...createMemoryStore(), stats: () => STATS },
-    runtime: {
-      nodeVersion: process.version,
-      openConnections: () => 0,
-      refusedConnections: () => 0,
-      failedKeyReloads: () => 0,
-      processStats: () => readProcessStats(process),
-    },
-  });
+  const store = { ...createMemoryStore(), stats: () => STATS };
+  const service = await openService(t, { store, runtime: RUNTIME });
   await service.post({ name: 'Rex', categoryId: 1 });
   return (await service.fetch('/metrics')).text();
 }

@@ -54,13 +54,6 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
   ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
   ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
-  // It does not check the settings of the service that are not for etcd.
-  [
-    'init-etcd --etcd http://e:1 --etcd-prefix x',
-    { PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
-    2,
-    /^petstore: --etcd-prefix must be .*, not "x"\n$/,
-  ],
   ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
   [
     'copy-pets --from a --to-etcd nope',
@@ -68,9 +61,13 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
     2,
     /^petstore: --to-etcd must be URLs .*, not "nope"\n$/,
   ],
+  // It does not check the settings of the service that are not for etcd.
   [
     'copy-pets --to a --from-etcd http://e:1 --etcd-prefix x',
-    { PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
+    {
+      ...{ PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
+      ...{ PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
+    },
     2,
     /^petstore: Unknown variable PETSTORE_ETCD_TLS.*\npetstore: --etcd-prefix must.*\npetstore: PETSTORE_ETCD_USER requires PETSTORE_ETCD_PASSWORD_FILE\n$/,
   ],

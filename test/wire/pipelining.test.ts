@@ -83,13 +83,7 @@ const OTHERS = requestOf('GET /v1/pets/1') + CREATE + lastRequestOf('GET /v1/pet
  * What a client sends with its create; while that is in progress, or 'end' for a half-close; and
  * when it has the first two responses. Then the statuses of all responses.
  */
-const AFTER_CREATE: readonly (readonly [
-  what: string,
-  bytes: string,
-  during: string,
-  after: string,
-  statuses: readonly number[],
-])[] = [
+const AFTER_CREATE = [
   // To the parser a second piece of nonsense is one fault more.
   ['a malformed request', `${LIVEZ}nonsense\r\n\r\n`, 'nonsense', '', [201, 200, 400]],
   ['CONNECT', LIVEZ + requestOf('CONNECT b:443'), 'nonsense', '', [201, 200, 405]],
@@ -107,7 +101,7 @@ const AFTER_CREATE: readonly (readonly [
     '',
     [201, 201],
   ],
-];
+] as const;
 
 for (const [what, bytes, during, after, statuses] of AFTER_CREATE) {
   test(`After a create in progress, ${what} gets its response in its turn`, async (t) => {

@@ -5,11 +5,21 @@ import { createServer, type AddressInfo, type Server as NetServer } from 'node:n
 import { openApp } from '../../../src/app/app.ts';
 import type { AppOptions } from '../../../src/app/app-options.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
+import { readProcessStats, type Runtime } from '../../../src/ops/runtime.ts';
 import type { Limits } from '../../../src/http/limits.ts';
 import { createMemoryStore } from '../../../src/stores/memory-store.ts';
 import { compared } from '../description/description.ts';
 
 export const KEY = 'test-key';
+
+/** A program around an app, for its metrics. */
+export const RUNTIME: Runtime = {
+  nodeVersion: 'v20.0.0',
+  openConnections: () => 7,
+  refusedConnections: () => 8,
+  failedKeyReloads: () => 9,
+  processStats: () => readProcessStats(process),
+};
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
