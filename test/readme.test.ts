@@ -12,11 +12,10 @@ import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import type { PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
-import { blockOf } from './support/browser/page-block.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort, openService } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
-import { pathsIn, readText, ROOT } from './support/project.ts';
+import { blockOf, pathsIn, readText, ROOT } from './support/project.ts';
 import { until } from './support/until.ts';
 
 const readme = readText('README.md');

@@ -114,11 +114,7 @@ export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<T
 }
 
 /** Runs the checks against a plain service with these rules. Resolves with the outcomes. */
-export async function outcomesOf(
-  t: Scope,
-  rules: Partial<Rules>,
-  checks: readonly Check[],
-): Promise<readonly Outcome[]> {
+export async function outcomesOf(t: Scope, rules: Partial<Rules>, checks: readonly Check[]) {
   const run = new Run(await openPlain(t, rules));
   const outcomes: Outcome[] = [];
   for (const check of checks) outcomes.push(await run.outcomeOf(check));

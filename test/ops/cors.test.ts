@@ -36,16 +36,12 @@ const REQUESTS: readonly (readonly [bytes: string, status: number])[] = [
 ];
 
 /** Configured origins, who may read a response to a page of the shop, and its Vary. */
-const CONFIGURED: readonly (readonly [
-  origins: readonly string[] | undefined,
-  allowed: string | null,
-  vary: string | null,
-])[] = [
+const CONFIGURED = [
   [undefined, null, null],
   [[OTHER, SHOP], SHOP, 'Origin'],
   [['*'], '*', null],
   [[OTHER], null, 'Origin'],
-];
+] as const;
 
 for (const [corsOrigins, allowed, vary] of CONFIGURED) {
   const listed = corsOrigins?.join(' and ') ?? 'no origin';

@@ -59,16 +59,13 @@ test('An inherited Unix socket is served, and kept for the next process', async 
   assert.ok(existsSync(path));
 });
 
-async function send(
-  socketPath: string,
-  method: string,
-  body = '',
-): Promise<readonly [status: number | undefined, body: string]> {
+/** Resolves with the status and the body. */
+async function send(socketPath: string, method: string, body = '') {
   const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
   const call = request({ socketPath, method, path: '/v1/pets', headers, agent: false });
   call.end(body);
   const [response] = (await once(call, 'response')) as [IncomingMessage];
-  return [response.statusCode, (await response.toArray()).join('')];
+  return [response.statusCode, (await response.toArray()).join('')] as const;
 }
 
 test('If the inherited descriptor is not a socket, the start is refused in one line', async (t) => {

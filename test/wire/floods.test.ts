@@ -52,10 +52,7 @@ async function startSmall(t: TestContext): Promise<readonly [Process, number]> {
   return [service, await portOf(service)];
 }
 
-async function flood(
-  wire: Wire,
-  [what, first, request, conduct]: (typeof FORMS)[number],
-): Promise<void> {
+async function flood(wire: Wire, [what, first, request, conduct]: (typeof FORMS)[number]) {
   const last = lastRequestOf('GET /livez');
   const count = Math.floor((FLOOD_BYTES - first.length - last.length) / request.length);
   if (conduct === 'reads nothing') wire.socket.pause();
