@@ -6,9 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { createApp, openApp } from '../../src/app/app.ts';
@@ -204,15 +204,16 @@ test('After a body parser, a POST is a 500, and the log has the reason', async (
   const { app } = await openService(t, {
     log: (_level, event, details) => logged.push([event, details]),
   });
-  const host = await serve(t, (request, response) => {
+  const server = createServer((request, response) => {
     void request.toArray().then(() => app.listener(request, response));
   });
+  const url = `http://127.0.0.1:${await listenFor(t, server)}/v1/pets`;
   for (const body of ['{"name":"Rex","categoryId":7}', 'x'.repeat(70_000)]) {
     const init = { method: 'POST', headers: HEADERS, body };
-    const answer = await fetch(`http://${host}/v1/pets`, init);
+    const answer = await fetch(url, init);
     assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
   }
-  assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
+  assert.equal((await fetch(url, { headers: HEADERS })).status, 200);
   assert.match(JSON.stringify(logged), /A request failed.*put the listener before any body parser/);
 });
 
@@ -231,11 +232,12 @@ test('Mounted by Express at its prefix, the app serves; at another path, a 404 n
   ] as const;
   for (const [prefix, mount, url, isTold] of cases) {
     const { app } = await openService(t, { prefix });
-    const host = await serve(t, (request, response) => {
+    const server = createServer((request, response) => {
       Object.assign(request, { originalUrl: mount + url, url });
       app.listener(request, response);
     });
-    const response = await fetch(`http://${host}/`, { headers: HEADERS });
+    const port = await listenFor(t, server);
+    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: HEADERS });
     assert.equal(response.status, mount + url === `${prefix}/v1/pets` ? 200 : 404);
     const { message = '' } = (await response.json()) as { message?: string };
     const told = `: the listener is mounted at ${mount}, and its prefix must begin with that`;
@@ -251,18 +253,14 @@ test('A wrapper of write that ignores its callback does not stop a long page', a
   const signal = AbortSignal.timeout(20_000);
   let ended: Promise<unknown> = Promise.resolve();
   // As the package compression of Express does.
-  const host = await serve(t, (request, response) => {
+  const server = createServer((request, response) => {
     const write = response.write.bind(response) as (chunk: string, encoding: string) => boolean;
     response.write = (chunk: string, encoding: unknown) => write(chunk, encoding as string);
     ended = once(response, 'finish', { signal });
     app.listener(request, response);
   });
-  const answer = await fetch(`http://${host}/v1/pets?limit=50`, { headers: HEADERS, signal });
+  const url = `http://127.0.0.1:${await listenFor(t, server)}/v1/pets?limit=50`;
+  const answer = await fetch(url, { headers: HEADERS, signal });
   assert.equal(((await answer.json()) as unknown[]).length, 50);
   await ended;
 });
-
-/** Serves a listener with a plain server, and resolves with its host and port. */
-async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  return `127.0.0.1:${await listenFor(t, createServer(listener))}`;
-}

@@ -61,7 +61,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
     'etcd must be an object with endpoints, not "http://…@e"',
   ],
   [
-    withoutStore({ etcd: { endpoints: [{ url: 'http://u:pw@e' }] } }),
+    withoutStore({ etcd: { endpoints: [new URL('http://e:1')] } }),
     'etcd.endpoints must be URLs such as http://127.0.0.1:2379, without a path or a password, not an object',
   ],
   ...[7, '', new URL('http://a/b')].map(

@@ -63,10 +63,8 @@ test('reading → waiting → reading: one request waits for the response before
   // It is not read while it waits.
   wire.socket.write(NOW);
   for (let iteration = 0; iteration < 20; iteration += 1) await nextIteration();
-  assert.deepEqual(
-    served.map(({ url }) => url),
-    ['/now', '/held'],
-  );
+  const urls = served.map(({ url }) => url);
+  assert.deepEqual(urls, ['/now', '/held']);
   assert.equal(connection.socket.bytesRead, (NOW + HELD).length + 500 * NOW.length);
   held[0]!.end();
   await wire.answers(503);
@@ -104,10 +102,8 @@ test('waiting → reading: connections that wait for others are served in the or
   for (const { wire } of clients) await wire.answers(101);
   const ports = order.map((index) => clients[index]!.wire.socket.localPort);
   const turns = served.map(({ port }) => ports.indexOf(port));
-  assert.deepEqual(
-    turns,
-    Array.from({ length: 500 }, (_, turn) => turn % 5),
-  );
+  const inTurn = Array.from({ length: 500 }, (_, turn) => turn % 5);
+  assert.deepEqual(turns, inTurn);
 });
 
 test('If the parser does not stop, the connection is closed, and the others are served', async (t) => {

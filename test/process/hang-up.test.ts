@@ -51,9 +51,8 @@ test('SIGHUP reads the API keys file again, and a bad file changes nothing', asy
   await reload('shop-2: key-new\n', '"Read the API keys again"');
   assert.deepEqual(await state(), [401, 200, 200, 0]);
   await reload('shop-2: key-new\nshop-2: key-old\n', '"Kept the API keys in force"');
-  assert.ok(
-    service.stderr().includes(`line 2 of --api-keys-file (${keysFile}) repeats the name of line 1`),
-  );
+  const mistake = `line 2 of --api-keys-file (${keysFile}) repeats the name of line 1`;
+  assert.ok(service.stderr().includes(mistake));
   assert.deepEqual(await state(), [401, 200, 200, 1]);
 
   // The service waits for a writer of the pipe, and serves and stops meanwhile.

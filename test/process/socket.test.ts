@@ -80,10 +80,8 @@ test('If the inherited descriptor is not a socket, the start is refused in one l
 test('One socket is inherited, if it is for this process', async (t) => {
   const supervisor = openSupervisor(t);
   const two = supervisor.start(['--memory'], { LISTEN_FDS: '2' });
-  await assertRefused(
-    two,
-    /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/,
-  );
+  const line = /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/;
+  await assertRefused(two, line);
   for (const env of [{ LISTEN_FDS: '2', LISTEN_PID: '1' }, { LISTEN_PID: '1' }]) {
     const service = startFor(t, MEMORY, { env });
     assert.notEqual(Number(new URL(await service.ready()).port), supervisor.port);

@@ -67,12 +67,8 @@ test('The process reads its variables, serves, and puts all pets into the data f
   assert.equal(await end(service, 'SIGINT'), 0);
   assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
   assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
-  const events = service.stderr().matchAll(/"event":"(.*?)"/g);
-  const expected = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
-  assert.deepEqual(
-    Array.from(events, ([, event]) => event),
-    expected,
-  );
+  const events = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
 });
 
 test('The service listens on its one address and on no other', LINUX, async (t) => {

@@ -44,10 +44,8 @@ test('Batches of requests, one after the other on one connection, get their resp
   const wire = await openWire(t, service.port);
   const expected: number[] = [];
   for (const size of [2, 2, 1, 3, 100, 2, 1, 1, 10]) {
-    const batch = Array.from(
-      { length: size },
-      (_, i) => KINDS[(expected.length + i) % KINDS.length]!,
-    );
+    const at = expected.length;
+    const batch = Array.from({ length: size }, (_, i) => KINDS[(at + i) % KINDS.length]!);
     wire.socket.write(batch.map(([request]) => request).join(''));
     expected.push(...batch.map(([, status]) => status));
     assert.deepEqual(statusesOf(await wire.answers(expected.length)), expected);
