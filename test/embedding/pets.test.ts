@@ -105,12 +105,3 @@ test('An idempotency key of a program stores one pet, and never matches one of a
   const tom = await client.createPet({ name: 'Tom', categoryId: 7 }, { idempotencyKey: 'k' });
   assert.equal(tom.id, 3n);
 });
-
-test('If the store does not support idempotency keys, a create with one is refused', async (t) => {
-  const { createOnce: _, ...store } = createMemoryStore();
-  const { app } = await openService(t, { store });
-  const creating = app.pets.create({ name: 'Rex', categoryId: 7n }, { idempotencyKey: 'k' });
-  const error = new TypeError('The store remembers no keys: it has no createOnce');
-  await assert.rejects(creating, error);
-  assert.equal((await app.pets.count()).total, 0);
-});

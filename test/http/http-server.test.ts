@@ -61,15 +61,11 @@ const IDLE = {
   listeners: 1,
 };
 type Watched = typeof IDLE;
+type Change = (watched: Watched, second: number) => void;
 const DUE: Watched = { ...IDLE, isDue: true };
 
 /** Connections, what happens in each second, and the second in which they are closed. */
-const CASES: readonly (readonly [
-  what: string,
-  start: Watched,
-  change: (watched: Watched, second: number) => void,
-  closed: number | undefined,
-])[] = [
+const CASES: readonly (readonly [string, Watched, Change, closed: number | undefined])[] = [
   ['does not take a response', DUE, (it) => (it.bytesWritten = it.writeQueueSize += 10), 62],
   [
     'takes a byte every minute',

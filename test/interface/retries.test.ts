@@ -68,10 +68,13 @@ test('An API key has its own idempotency keys, however it is configured', async 
   assert.deepEqual(await send(KEY), REPLAYED);
 });
 
-test('If the store does not support keys, a request with a key is 400', async (t) => {
+test('If the store does not support keys, a request or a call with a key is refused', async (t) => {
   const { createOnce: _, ...store } = createMemoryStore();
   const service = await openService(t, { store });
   const refused = await service.post(REX, keyed('k'));
   assert.deepEqual(await told(refused), [400, null, 'invalid_idempotency_key']);
+  const creating = service.app.pets.create({ name: 'a', categoryId: 7n }, { idempotencyKey: 'k' });
+  const error = new TypeError('The store remembers no keys: it has no createOnce');
+  await assert.rejects(creating, error);
   assert.deepEqual(await told(await service.post(REX)), [201, null, REX_1]);
 });

@@ -149,8 +149,7 @@ for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) 
   test(`The valid service ${name} fails no check, before and after getPet is removed`, async (t) => {
     const removed = { ...rules, now: () => AFTER_REMOVAL_MS };
     const others = [await othersOf(t, rules), await othersOf(t, removed, REMOVAL_CHECKS)].flat();
-    const failed = others.filter((text) => !text.endsWith('not observed'));
-    assert.deepEqual(failed, []);
+    for (const text of others) assert.match(text, /not observed$/);
   });
 }
 

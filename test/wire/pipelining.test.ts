@@ -171,17 +171,25 @@ test('A GET with a body of exactly the limit gets its response before the body, 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
 });
 
-test('A long response goes out in pieces, as its client reads, and CONNECT gets its response after it', async (t) => {
-  const own = await openService(t);
-  await addLongPets(own, 100);
-  const { wire, serverSide } = await openBothSides(t, own);
-  wire.socket.pause();
-  wire.socket.write(requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443'));
-  await until(() => serverSide.writableLength > 0);
-  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
-  assert.ok(serverSide.writableLength < 200_000, `${serverSide.writableLength} bytes are queued`);
-  wire.socket.resume();
-  const answers = await wire.allAnswers();
-  assert.deepEqual(statusesOf(answers), [200, 405]);
-  assert.ok(answers[0]!.body.length > 6_000_000);
-});
+for (const [what, body, more, statuses] of [
+  ['CONNECT gets its response after it', '', requestOf('CONNECT b:443'), [200, 405]],
+  ['the body of its request is malformed', '1\r\n', 'no size\r\n', [200]],
+] as const) {
+  test(`A long response goes out in pieces, as its client reads, while ${what}`, async (t) => {
+    const own = await openService(t);
+    await addLongPets(own, 100);
+    const { wire, serverSide } = await openBothSides(t, own);
+    wire.socket.pause();
+    const request = requestOf('GET /v1/pets?limit=100', body === '' ? [] : [CHUNKED], body);
+    wire.socket.write(request);
+    await until(() => serverSide.writableLength > 0);
+    wire.socket.write(more);
+    await until(() => serverSide.bytesRead === request.length + more.length);
+    for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+    assert.ok(serverSide.writableLength < 200_000, `${serverSide.writableLength} bytes are queued`);
+    wire.socket.resume();
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers), statuses);
+    assert.ok(answers[0]!.body.length > 6_000_000);
+  });
+}

@@ -102,7 +102,5 @@ export function npmEnv(home: string, path: string): Record<string, string> {
     npm_config_cache: join(home, 'npm-cache'),
     npm_config_offline: 'true',
     npm_config_audit: 'false',
-    npm_config_fund: 'false',
-    npm_config_update_notifier: 'false',
   };
 }
