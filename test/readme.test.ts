@@ -207,13 +207,10 @@ for (const [page, prepare] of Object.entries(BEFORE)) {
       const typed = command.replaceAll('8080', port).replace('4711', pid).replace(' 0.004 ', ' 2 ');
       shell.stdin!.write(`${typed}\n`);
       const shown = output.replaceAll('8080', port).replace('/home/you/petstore', folder);
-      const pattern = new RegExp(
-        shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&').replace(VARIES, '[^ ]+'),
-      );
-      await until(
-        () => pattern.test(printed().slice(start)),
-        () => `${pattern} in ${printed()}`,
-      );
+      const escaped = shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&');
+      const pattern = new RegExp(escaped.replace(VARIES, '[^ ]+'));
+      const isPrinted = (): boolean => pattern.test(printed().slice(start));
+      await until(isPrinted, () => `${pattern} in ${printed()}`);
     }
   });
 }

@@ -92,7 +92,6 @@ const AT_SHOP: readonly (readonly [string, number, number, RegExp?])[] = [
   ['GET /shop/livez', 200, 200],
   ['GET /shop', 404, 404],
   ['GET /v1/pets', 404, 404],
-  ['GET /livez', 404, 404],
 ];
 
 test('With a prefix, every path and link begins with it, and the same paths need an API key', async (t) => {

@@ -245,14 +245,7 @@ const ADDRESSES = {
   '/page/base/int64.js': 'text/javascript',
 };
 
-const OTHERS = [
-  'server.js',
-  'client/client.ts',
-  '..%2fserver.js',
-  'client',
-  '',
-  '/web/page/main.js',
-];
+const OTHERS = ['server.js', 'client/client.ts', '..%2fserver.js', '', '/web/page/main.js'];
 
 test('The page and its files need no API key, and have a strict Content-Security-Policy', async (t) => {
   const { origin } = await openService(t, { page: true, prefix: '/shop' });

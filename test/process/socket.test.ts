@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -69,9 +69,7 @@ async function send(socketPath: string, method: string, body = '') {
 }
 
 test('If the inherited descriptor is not a socket, the start is refused in one line', async (t) => {
-  const folder = tempDir(t);
-  writeFileSync(join(folder, 'file'), '');
-  const file = await open(join(folder, 'file'));
+  const file = await open(join(tempDir(t), 'file'), 'w');
   t.after(() => file.close());
   const service = startInheriting(t, file.fd, ['--memory']);
   await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
