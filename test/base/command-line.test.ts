@@ -67,10 +67,8 @@ const SERVICE_LINES: readonly (readonly [string, ...string[]])[] = [
 ];
 
 function read(text: string, syntax: Syntax): ReturnType<typeof readCommandLine> {
-  return readCommandLine(
-    text.split(' ').filter((arg) => arg !== ''),
-    syntax,
-  );
+  const args = text.split(' ').filter((arg) => arg !== '');
+  return readCommandLine(args, syntax);
 }
 
 for (const [text, flags, operands, mistakes] of COMMAND_LINES) {

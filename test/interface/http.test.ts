@@ -25,10 +25,7 @@ const at = (target: string): string => GET.replace('/v1/pets', target);
 const version = (text: string): string => GET.replace('HTTP/1.1', text);
 const chunked = (body: string): string => requestOf('POST /v1/pets', [CHUNKED], body);
 const coded = (...values: readonly string[]): string =>
-  chunked('0\r\n\r\n').replace(
-    CHUNKED,
-    values.map((value) => `Transfer-Encoding: ${value}`).join('\r\n'),
-  );
+  chunked('0\r\n\r\n').replace('chunked', values.join('\r\nTransfer-Encoding: '));
 const withLength = (length: string): string =>
   requestOf('POST /v1/pets', [`Content-Length: ${length}`]) + REX;
 const create = (fields: readonly string[], body = REX): string =>

@@ -72,6 +72,8 @@ const html = (isHtml: (reply: Reply, url: string) => boolean): Wrong => ({
       : right,
 });
 
+const hasStatus = ({ status }: NewPet): boolean => status !== undefined;
+
 function refuse(): never {
   throw new Invalid('It is refused');
 }
@@ -114,11 +116,7 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     list: (pets, query) => list(pets.slice(0, -1), query),
   },
   '4.1/complete pets without a status are not listed': {
-    list: (pets, query) =>
-      list(
-        pets.filter((pet) => pet.status !== undefined),
-        query,
-      ),
+    list: (pets, query) => list(pets.filter(hasStatus), query),
   },
   '4.1/once the first pet is listed twice': {
     list: (pets, query) => list([...pets.slice(0, 1), ...pets], query),

@@ -187,10 +187,8 @@ function createPlainServer(changes: Partial<Rules>): Server {
     const bytes = Buffer.concat(await request.toArray());
     const refuse = (error: Error): Reply =>
       rules.error(error instanceof RangeError ? 500 : 400, error.message);
-    const { status, body, fields } = rules.reply(
-      await respond(request, bytes).catch(refuse),
-      request,
-    );
+    const right = await respond(request, bytes).catch(refuse);
+    const { status, body, fields } = rules.reply(right, request);
     const date = new Date(rules.now()).toUTCString();
     const headers = { 'Content-Type': 'application/json', Date: date, ...fields };
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

@@ -81,15 +81,13 @@ export async function talk(port: number, bytes: string | Buffer, mayBeHead = fal
   return wire.allAnswers(mayBeHead).finally(() => wire.close());
 }
 
+/** The line of a request, its header fields and its body. */
+type RequestParts = Parameters<typeof lastRequestOf>;
+
 /** Sends one request with the key, and resolves with its only answer. */
-export async function ask(
-  { port }: { readonly port: number },
-  line: string,
-  fields: readonly string[] = [],
-  body = '',
-): Promise<RawAnswer> {
-  const bytes = lastRequestOf(line, fields, body);
-  const answers = await talk(port, bytes, line.startsWith('HEAD '));
+export async function ask({ port }: { readonly port: number }, ...parts: RequestParts) {
+  const [line] = parts;
+  const answers = await talk(port, lastRequestOf(...parts), line.startsWith('HEAD '));
   assert.equal(answers.length, 1, `${line} has ${answers.length} answers`);
   return answers[0]!;
 }

@@ -59,10 +59,8 @@ export function startProgram(
     async ready(): Promise<string> {
       // With its last line, the greeting is complete.
       const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
-      await until(
-        () => isEnded || greeting.test(stdout),
-        () => stderr,
-      );
+      const isReady = (): boolean => isEnded || greeting.test(stdout);
+      await until(isReady, () => stderr);
       return greeting.exec(stdout)?.[1] ?? assert.fail(`It ended: ${stderr}`);
     },
   };
