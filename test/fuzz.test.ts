@@ -37,15 +37,8 @@ const fields = (...lines: readonly string[]): readonly string[] =>
 const LINES = [
   ...['GET /v1/pets', 'HEAD /v1/pets', 'GET /v1/pets?limit=5', 'GET /v1/pets?limit=20&status=sold'],
   ...['GET /v1/pets/1', 'GET /v1/pets/%31', 'GET http://a/v1/pets', 'GET /livez', 'GET /readyz'],
-  ...[
-    'GET /openapi.json',
-    'GET /metrics',
-    'OPTIONS *',
-    'OPTIONS /v1/pets',
-    'PUT /v1/pets',
-    'GET /',
-  ],
-  ...['GET /v1/pets/x', 'GET /v1/pets/', 'GET //', 'GET /../v1/pets', 'GET /\\', 'GET a:80'],
+  ...['GET /openapi.json', 'GET /metrics', 'OPTIONS *', 'OPTIONS /v1/pets', 'PUT /v1/pets'],
+  ...['GET /', 'GET /v1/pets/x', 'GET /v1/pets/', 'GET //', 'GET /../v1/pets', 'GET /\\', 'GET a:80'],
   ...['GET /v1/pets/9223372036854775808', 'GET /v1/pets/%', 'GET /v1/pets/%ff', 'TRACE /livez'],
   ...['GET /v1/pets?limit=0', 'GET /v1/pets?limit=1&limit=2', 'GET /v1/pets?status=SOLD'],
   ...['GET /v1/pets?after=-9223372036854775808', 'GET /v1/pets?a=%zz', 'GET /v1/pets?&&&=%00'],

@@ -25,8 +25,7 @@ import {
   assertMatches,
   DESCRIPTION,
   DESCRIPTION_TEXT,
-  describedOperations,
-  describedResponses,
+  OPERATIONS,
 } from './support/description/description.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import type { RawAnswer } from './support/http/answers.ts';
@@ -34,11 +33,9 @@ import { KEY, openService } from './support/http/service.ts';
 import { lastRequestOf } from './support/http/requests.ts';
 import { ask, talk } from './support/http/wire.ts';
 
-const described = describedOperations(DESCRIPTION);
-const text = DESCRIPTION_TEXT;
 
 test('GET /openapi.json is the description, of the version of the specification', async (t) => {
-  assert.equal((await ask(await openService(t), 'GET /openapi.json')).body, text);
+  assert.equal((await ask(await openService(t), 'GET /openapi.json')).body, DESCRIPTION_TEXT);
   const { openapi, info, servers } = DESCRIPTION;
   assert.deepEqual([openapi, info.version, servers[0]?.url], ['3.1.0', '1.0.0', '/']);
 });
@@ -55,7 +52,7 @@ test('The description names exactly the operations that the service has', (t) =>
   const expected = operations.map(({ name, method, path, needsKey }) => [
     ...[name, method, path, needsKey !== false, name === 'getPet'],
   ]);
-  const actual = described.map(({ method, path, operation }) => {
+  const actual = OPERATIONS.map(({ method, path, operation }) => {
     const { operationId, deprecated = false, responses } = operation;
     const { security = DESCRIPTION.security } = operation;
     // What needs an API key can be refused, and what is deprecated is removed one day.
@@ -66,7 +63,7 @@ test('The description names exactly the operations that the service has', (t) =>
 });
 
 test('Each operation has exactly the parameters that the service reads, with their bounds', () => {
-  const all = described.flatMap(({ operation: { operationId, parameters = [] } }) =>
+  const all = OPERATIONS.flatMap(({ operation: { operationId, parameters = [] } }) =>
     parameters.map(({ in: where, name, required = false, schema }) => {
       const { $ref = '', minimum, maximum, default: byDefault } = schema;
       return [operationId, where, name, required, $ref || [minimum, maximum, byDefault]];
@@ -81,8 +78,8 @@ test('Each operation has exactly the parameters that the service reads, with the
     ['getPet', 'path', 'petId', true, int64],
   ]);
   // JSON.parse has rounded the bounds, those of after, petId, categoryId, and id and categoryId.
-  const exact = text.match(/"minimum":(-9223372036854775808|1),"maximum":9223372036854775807[,}]/g);
-  assert.equal(exact?.length, 5);
+  const bounds = /"minimum":(-9223372036854775808|1),"maximum":9223372036854775807[,}]/g;
+  assert.equal(DESCRIPTION_TEXT.match(bounds)?.length, 5);
 });
 
 test('The schemas have the statuses and the fields of an Error that the specification has', () => {
@@ -119,48 +116,39 @@ function failing(error: Error, reads?: object): Partial<AppOptions> {
   return { store: { ...createMemoryStore(), create, problem, ...others } };
 }
 
-type Sent = readonly [line: string, fields?: readonly string[], body?: string, edit?: Edit];
-
-/** A part of the bytes, and what is sent instead. */
-type Edit = readonly [part: RegExp, instead: string];
-
-const NO_EDIT: Edit = [/^$/, ''];
-
-const EDITS: readonly Edit[] = [
-  [/Host: a/, 'Host: a,b'],
-  [/HTTP\/1\.1/, 'HTTP/2.0'],
-  [/Authorization: .*\r\n/, ''],
-  [/(?<=Authorization: ).*(?=\r\n)/, 'Bearer wrong'],
-];
-
 const KEYED = ['Idempotency-Key: 8e03978e-40d5-43dd-bc93-6894a57f9324'];
-const POST = 'POST /v1/pets';
+const post = (body: string, fields: readonly string[] = []): string =>
+  lastRequestOf('POST /v1/pets', fields, body);
 const [REX_BODY, MIA_BODY] = [requestExample('withStatus'), requestExample('withoutStatus')];
 
 /** Requests in the order in which each service gets them: the first pet is Rex, with a key. */
-const REQUESTS: readonly Sent[] = [
-  ['GET /v1/pets'],
-  ...[REX_BODY, REX_BODY, MIA_BODY].map((body): Sent => [POST, KEYED, body]),
-  ...[MIA_BODY, REX_BODY].map((body): Sent => [POST, [], body]),
-  ...['?limit=2', '?limit=0&status=lost', '/1', '/4711', '/Rex', '/%zz'].map((rest): Sent => {
-    return [`GET /v1/pets${rest}`];
-  }),
-  [POST, [], '{"categoryId":1.5,"status":"lost"}'],
-  [POST, [], '{"name":"Rex"'],
-  [POST, ['Idempotency-Key: two words'], REX_BODY],
-  [POST, [], `{"name":"${'x'.repeat(65_536)}","categoryId":7}`],
-  [POST, ['Content-Type: text/plain'], REX_BODY],
-  [POST, ['Content-Encoding: gzip'], REX_BODY],
-  ...described.flatMap(({ method, path }): readonly Sent[] => {
-    const target = path.replace(/\{\w+\}/, '1');
-    const line = `${method} ${target}`;
+const REQUESTS: readonly string[] = [
+  lastRequestOf('GET /v1/pets'),
+  ...[REX_BODY, REX_BODY, MIA_BODY].map((body) => post(body, KEYED)),
+  ...[MIA_BODY, REX_BODY].map((body) => post(body)),
+  ...['?limit=2', '?limit=0&status=lost', '/1', '/4711', '/Rex', '/%zz'].map((rest) =>
+    lastRequestOf(`GET /v1/pets${rest}`),
+  ),
+  post('{"categoryId":1.5,"status":"lost"}'),
+  post('{"name":"Rex"'),
+  post(REX_BODY, ['Idempotency-Key: two words']),
+  post(`{"name":"${'x'.repeat(65_536)}","categoryId":7}`),
+  post(REX_BODY, ['Content-Type: text/plain']),
+  post(REX_BODY, ['Content-Encoding: gzip']),
+  ...OPERATIONS.flatMap(({ method, path }) => {
+    const line = `${method} ${path.replace(/\{\w+\}/, '1')}`;
+    const right = lastRequestOf(line);
     return [
-      ...[[line], [`${line}?%zz`], [`DELETE ${target}`], [line, ['Expect: 200-ok']]],
-      [line, [`X: ${'y'.repeat(17_000)}`]],
+      ...[right, right.replace(method, 'DELETE'), lastRequestOf(`${line}?%zz`)],
+      lastRequestOf(line, ['Expect: 200-ok']),
+      lastRequestOf(line, [`X: ${'y'.repeat(17_000)}`]),
       // The last chunk: the service waits for the end of a body with a refused transfer coding.
-      [line, ['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'],
-      ...EDITS.map((edit) => [line, [], '', edit] as const),
-    ] as const;
+      lastRequestOf(line, ['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'),
+      right.replace('Host: a', 'Host: a,b'),
+      right.replace('HTTP/1.1', 'HTTP/2.0'),
+      right.replace(/Authorization: .*\r\n/, ''),
+      right.replace(KEY, 'wrong'),
+    ];
   }),
 ];
 
@@ -171,9 +159,9 @@ for (const [state, { isDraining, ...options }] of Object.entries(SERVICES)) {
   test(`Each response of a service ${state} is as described`, async (t) => {
     const service = await openService(t, options);
     if (isDraining) service.app.drain();
-    for (const [line, fields, body, edit = NO_EDIT] of REQUESTS) {
-      const [answer] = await talk(service.port, lastRequestOf(line, fields, body).replace(...edit));
-      const [method = '', target = ''] = line.split(' ');
+    for (const bytes of REQUESTS) {
+      const [answer] = await talk(service.port, bytes);
+      const [method = '', target = ''] = bytes.split(' ');
       // Also the responses of node:http, which the service does not see.
       const key = assertDescribed(method, target, answer!);
       SEEN.set(key, [...(SEEN.get(key) ?? []), answer!]);
@@ -185,8 +173,8 @@ const dataFile = join(tempDir({ after }), 'pets.json');
 const { origin } = await openService({ after }, { dataFile });
 testConformance({ baseUrl: `${origin}/v1`, key: KEY, level: 'http', isStrict: true });
 
-for (const { operation } of described) {
-  for (const [status, response] of describedResponses(DESCRIPTION, operation)) {
+for (const { operation, responses } of OPERATIONS) {
+  for (const [status, response] of responses) {
     const key = `${operation.operationId} ${status}`;
     test(`The response ${key} was seen, with each of its examples`, () => {
       assert.ok(SEEN.has(key));
@@ -209,8 +197,8 @@ for (const { operation } of described) {
 
 /** Returns the responses of all operations that describe the response in the same way. */
 function seenLike({ description: words }: ResponseObject): readonly RawAnswer[] {
-  return described.flatMap(({ operation }) =>
-    describedResponses(DESCRIPTION, operation).flatMap(([status, response]) =>
+  return OPERATIONS.flatMap(({ operation, responses }) =>
+    [...responses].flatMap(([status, response]) =>
       response.description === words ? (SEEN.get(`${operation.operationId} ${status}`) ?? []) : [],
     ),
   );

@@ -12,11 +12,10 @@ import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import type { PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
-import { blockOf } from './support/browser/page-block.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort, openService } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
-import { pathsIn, readText, ROOT } from './support/project.ts';
+import { blockOf, pathsIn, readText, ROOT } from './support/project.ts';
 import { until } from './support/until.ts';
 
 const readme = readText('README.md');
@@ -208,13 +207,10 @@ for (const [page, prepare] of Object.entries(BEFORE)) {
       const typed = command.replaceAll('8080', port).replace('4711', pid).replace(' 0.004 ', ' 2 ');
       shell.stdin!.write(`${typed}\n`);
       const shown = output.replaceAll('8080', port).replace('/home/you/petstore', folder);
-      const pattern = new RegExp(
-        shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&').replace(VARIES, '[^ ]+'),
-      );
-      await until(
-        () => pattern.test(printed().slice(start)),
-        () => `${pattern} in ${printed()}`,
-      );
+      const escaped = shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&');
+      const pattern = new RegExp(escaped.replace(VARIES, '[^ ]+'));
+      const isPrinted = (): boolean => pattern.test(printed().slice(start));
+      await until(isPrinted, () => `${pattern} in ${printed()}`);
     }
   });
 }

@@ -17,15 +17,10 @@ import { KEY, SERVER_JS } from './support/process/process.ts';
 const DIST: string = dirname(SERVER_JS);
 
 /** The requests, each with the most files and functions. */
-const WAYS: readonly (readonly [
-  what: string,
-  request: string,
-  files: number,
-  functions: number,
-])[] = [
+const WAYS = [
   ['GET of a list', requestOf('GET /v1/pets'), 15, 57],
   ['POST of a pet', CREATE, 30, 130],
-];
+] as const;
 
 for (const [what, request, maxFiles, maxFunctions] of WAYS) {
   test(`A ${what} enters at most ${maxFiles} files and ${maxFunctions} functions`, async (t) => {

@@ -54,8 +54,6 @@ const COMMAND_LINES: readonly Row[] = [
 /** Arguments of the service, and the mistakes in them. None quotes what may be an API key. */
 const SERVICE_LINES: readonly (readonly [string, ...string[]])[] = [
   ['--what', 'Unknown option --what: see --help'],
-  ['--no-port', 'Unknown option --no-port: see --help'],
-  ['-p', 'Unknown option in argument 1: see --help'],
   ['-kSECRET', 'Unknown option in argument 1: see --help'],
   ['--api-key SECRET', 'Unknown option --api-key: see --help'],
   ['--api-key=--SECRET', 'Unknown option --api-key: see --help'],
@@ -70,10 +68,8 @@ const SERVICE_LINES: readonly (readonly [string, ...string[]])[] = [
 ];
 
 function read(text: string, syntax: Syntax): ReturnType<typeof readCommandLine> {
-  return readCommandLine(
-    text.split(' ').filter((arg) => arg !== ''),
-    syntax,
-  );
+  const args = text.split(' ').filter((arg) => arg !== '');
+  return readCommandLine(args, syntax);
 }
 
 for (const [text, flags, operands, mistakes] of COMMAND_LINES) {

@@ -1,11 +1,12 @@
 /**
  * JSON with exact integers: the same texts as JSON.parse, with the same errors, and the same values
- * except int64, which are exact.
+ * except int64, which are exact: which literals are integers of 64 bits, and that none is rounded.
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
+import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/base/int64.ts';
 import { rounds } from '../support/extent.ts';
 import { forAll, mutate } from '../support/random.ts';
 
@@ -49,14 +50,6 @@ test('parseExactJson accepts a damaged text exactly if JSON.parse does, with its
   assert.ok(valid > 500 && invalid > 500, `${valid} valid, ${invalid} not`);
 });
 
-test('A number is a bigint if it is an int64, however it is written', () => {
-  const texts = ['9007199254740993', '-9223372036854775808.00E+00', '9223372036854775808', '-1E-2'];
-  const values = [9007199254740993n, -(2n ** 63n), 2 ** 63, -0.01];
-  assert.deepEqual(parseExactJson(`[0,1,2,3,4,5,6,${texts.join()},{"n":12.50e1}]`), [
-    ...[0n, 1n, 2n, 3n, 4n, 5n, 6n, ...values, { n: 125n }],
-  ]);
-});
-
 test('stringifyExactJson writes the text of JSON.stringify, with the digits of bigints', () => {
   const values = ['a"\ud800', 1.5, null, true, [], {}, [1, [undefined]], { a: undefined, b: [{}] }];
   for (const value of values) assert.equal(stringifyExactJson(value), JSON.stringify(value));
@@ -67,19 +60,15 @@ test('stringifyExactJson writes the text of JSON.stringify, with the digits of b
 
 test('Nesting of any depth is read', () => {
   const depth = 200_000;
-  for (const [open, inner, close] of [
-    ['[', '', ']'],
-    ['{"a":', '7', '}'],
+  for (const [open, inner, close, innermost] of [
+    ['[', '', ']', []],
+    ['{"a":', '7', '}', { a: 7n }],
   ] as const) {
     let value = parseExactJson(open.repeat(depth) + inner + close.repeat(depth));
     for (let level = 1; level < depth; level += 1) [value] = Object.values(value as object);
-    assert.deepEqual(value, JSON.parse(open + inner.replace('7', '"7n"') + close, toBigInt));
+    assert.deepEqual(value, innermost);
   }
 });
-
-function toBigInt(_key: string, value: unknown): unknown {
-  return value === '7n' ? 7n : value;
-}
 
 /** Compares with JSON.parse: the values as doubles, or the error. Returns true if it is JSON. */
 function assertAsJsonParse(text: string, message = text): boolean {
@@ -102,3 +91,61 @@ function toNumbers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toNumbers);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toNumbers(item)]));
 }
+
+const MAX = '9223372036854775807';
+const ABOVE_MAX = '9223372036854775808';
+const BELOW_MIN = '-9223372036854775809';
+
+/** Literals by the integer that is their exact value. */
+const INTEGERS: readonly (readonly [value: bigint, literals: readonly string[]])[] = [
+  [0n, ['0', '-0', '0.0', '-0.000e5', '0e99999999999999999999', '0e-99999999999999999999']],
+  [1n, ['1', '1.0', '100e-2', '0.001e3', '0.0000000000000000000000000000001e31']],
+  [-1n, ['-100e-2']],
+  [100n, ['1e2', '1E+2']],
+  [125n, ['12.50e1']],
+  [9007199254740993n, ['9007199254740993', '9007199254740993.0']],
+  [INT64_MAX, [MAX, `${MAX}.000`, '9.223372036854775807e18', '92233720368547758070e-1']],
+  [INT64_MIN, ['-9223372036854775808', '-9.223372036854775808E+18']],
+];
+
+test('A literal is an integer if its exact value is one, however it is written', () => {
+  for (const [value, literals] of INTEGERS) {
+    for (const literal of literals) assert.equal(int64FromLiteral(literal), value, literal);
+  }
+});
+
+test('Any other literal is not an integer', () => {
+  const others = [
+    ...['1.5', '-1.5', '1e-1', '101e-2', '1e-400', '0.5e0', '1.00000000000000000000000001'],
+    ...['4503599627370497.5', '9223372036854775806.5', `${MAX}.5`],
+    ...[ABOVE_MAX, BELOW_MIN, `${ABOVE_MAX}.0`, '9.3e18', '-9.3e18', '1e19', '1e400'],
+    ...['1e99999999999999999999', '1e-99999999999999999999'],
+    ...['"1"', '', '-', '+1', 'true', '{}', ' 1', '1 ', '1\n', '0x1', '1n', '1_0'],
+    ...['1.', '.1', '1e', '1e+', 'Infinity', 'NaN', '--1', '１', '1.5.0'],
+  ];
+  for (const literal of others) assert.equal(int64FromLiteral(literal), undefined, literal);
+});
+
+test('Long rows of digits are read in linear time', () => {
+  const zeros = '0'.repeat(60_000);
+  const nines = '9'.repeat(60_000);
+  const cases: readonly (readonly [literal: string, value: bigint | undefined])[] = [
+    [`-7${zeros}e-59999`, -70n],
+    [`0.${zeros}1e60001`, 1n],
+    [`1.${zeros}`, 1n],
+    [`1e${zeros}2`, 100n],
+    [`0e${nines}`, 0n],
+    [`1${zeros}e-60001`, undefined],
+    [`${nines}.${nines}`, undefined],
+    [`1e-${nines}`, undefined],
+    [`${zeros}x`, undefined],
+    [`1e${nines}x`, undefined],
+  ];
+  // Were the time quadratic in the digits, so many rounds would take minutes.
+  for (let round = 0; round < 20; round += 1) {
+    for (const [literal, value] of cases) assert.equal(int64FromLiteral(literal), value);
+    assert.equal(parseInt64(`${zeros}7`), 7n);
+    assert.equal(parseInt64(`${zeros}x`), undefined);
+    assert.equal(parseInt64(nines), undefined);
+  }
+});

@@ -6,6 +6,7 @@ import { chmodSync, chownSync, cpSync, mkdirSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertServes, ROOT } from '../support/process/carry.ts';
+import type { ProgramOptions } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** A user id without an entry in /etc/passwd. */
@@ -30,8 +31,7 @@ test("A read-only dist/ in a CommonJS project with a hard path serves through a 
   mkdirSync(cwd);
   symlinkSync(project, join(cwd, 'current'));
   const stranger = strangerOf(cwd);
-  const args = ['current/dist/server.js'];
-  await assertServes(t, { command: process.execPath, args, cwd, ...stranger });
+  await assertServes(t, [process.execPath, 'current/dist/server.js'], { cwd, ...stranger });
   const run = (name: string, ...more: readonly string[]): string =>
     execFileSync(process.execPath, [`current/dist/${name}.js`, ...more], { cwd }).toString();
   // As commands, and at the paths that they had in release 1.0.0.
@@ -43,12 +43,10 @@ test("A read-only dist/ in a CommonJS project with a hard path serves through a 
 });
 
 /** Root ignores the mode of a file. So root runs it as a user without a name and without a home. */
-function strangerOf(cwd: string): { readonly uid: number; readonly env: Env } | undefined {
+function strangerOf(cwd: string): ProgramOptions | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (spawnSync(process.execPath, ['--version'], { uid: STRANGER_UID }).status !== 0)
     return undefined;
   chownSync(cwd, STRANGER_UID, 0);
   return { uid: STRANGER_UID, env: { HOME: '/nonexistent' } };
 }
-
-type Env = Record<string, string>;

@@ -35,7 +35,7 @@ function checkout(t: TestContext, names: readonly string[]): string {
 
 test('src/ and package.json alone serve with node src/server.ts', needsStripping, async (t) => {
   const cwd = checkout(t, ['src', 'package.json']);
-  const log = await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+  const log = await assertServes(t, [process.execPath, 'src/server.ts'], { cwd });
   for (const line of log.trim().split('\n')) JSON.parse(line);
 });
 
@@ -44,10 +44,9 @@ test('npm start serves, or says why not, if the compiler cannot be installed', a
   // An npm that has no registry.
   const env = npmEnv(cwd, pathWithThisNode(join(tempDir(t), 'bin')));
   if (npm !== undefined) env['npm_execpath'] = npm;
-  const args = ['scripts/start.mjs'];
-  if (canRunSources)
-    return void (await assertServes(t, { command: process.execPath, args, cwd, env }));
-  const { code, stderr } = await runNode(args, { cwd, env });
+  const script = 'scripts/start.mjs';
+  if (canRunSources) return void (await assertServes(t, [process.execPath, script], { cwd, env }));
+  const { code, stderr } = await runNode([script], { cwd, env });
   assert.equal(code, 1);
   assert.match(
     stderr,

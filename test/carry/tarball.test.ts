@@ -84,7 +84,7 @@ test('The command in the tarball serves, without another package', needsNpm, asy
   const packages = readdirSync(join(consumer, 'node_modules'));
   assert.deepEqual(packages.sort(), ['.bin', '.package-lock.json', 'petstore']);
   const command = join(consumer, 'node_modules', '.bin', 'petstore');
-  await assertServes(t, { command, args: [], cwd: consumer, env });
+  await assertServes(t, [command], { cwd: consumer, env });
 });
 
 test('A program can import all that the package exports, and opens an app', needsNpm, async () => {

@@ -1,14 +1,21 @@
-/** The app as a value: its files, its store, its prefix, and that it changes nothing else. */
+/**
+ * The app as a value: its files, its store, its prefix, and that it changes nothing else; its
+ * states: each row of the table in app.ts, and each way between two of them; and its listener in
+ * servers of other programs: plain, after middleware, mounted.
+ */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { createApp, openApp } from '../../src/app/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { KEY, openService, type Service } from '../support/http/service.ts';
+import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
 
@@ -37,23 +44,16 @@ test('An app whose API keys are all for the metrics only logs a warning, also la
   assert.equal(warnings.length, 2);
 });
 
-test('An app that is closed while it opens releases its data file', async (t) => {
-  const options = { dataFile: join(tempDir(t), 'pets.json'), apiKeys: [KEY] };
-  for (let round = 0; round < 3; round += 1) {
-    const app = createApp(options);
-    const opening = app.open();
-    await app.close();
-    const next = await openApp(options);
-    await next.close();
-    await opening;
-  }
-});
-
-test('The data file may be a path, a file: URL, or the text of one', async (t) => {
+test('The data file may be a path or a file: URL; an app that is closed while it opens releases it', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const url = pathToFileURL(path);
   for (const [index, dataFile] of [path, url, url.href].entries()) {
-    const app = await openApp({ dataFile, apiKeys: [KEY] });
+    const options = { dataFile, apiKeys: [KEY] };
+    const closed = createApp(options);
+    const opening = closed.open();
+    await closed.close();
+    const app = await openApp(options);
+    await opening;
     assert.equal((await app.pets.create({ name: 'Rex', categoryId: 7 })).id, BigInt(index + 1));
     await app.close();
   }
@@ -92,7 +92,6 @@ const AT_SHOP: readonly (readonly [string, number, number, RegExp?])[] = [
   ['GET /shop/livez', 200, 200],
   ['GET /shop', 404, 404],
   ['GET /v1/pets', 404, 404],
-  ['GET /livez', 404, 404],
 ];
 
 test('With a prefix, every path and link begins with it, and the same paths need an API key', async (t) => {
@@ -130,4 +129,130 @@ test('A store may return any promise, and its bug or an invalid id is a 500', as
   assert.equal((await service.fetch('/v1/pets/2')).status, 500);
   assert.equal((await service.post({ name: 'a', categoryId: 1 })).status, 201);
   assert.equal((await service.post({ name: 'a', categoryId: 1 })).status, 500);
+});
+
+const STARTING = 'The service is starting';
+const STOPPING = 'The service is stopping';
+const PROBLEM = 'No space is left';
+
+type Event = 'open' | 'drain' | 'close';
+
+/** What leads to a state, and what list, create and /readyz have there: a result, or an error. */
+const ROWS: readonly (readonly [events: readonly Event[], ...outcomes: string[]])[] = [
+  [[], STARTING, STARTING, STARTING],
+  [['open'], 'pets', 'a pet', PROBLEM],
+  [['open', 'drain'], 'pets', STOPPING, STOPPING],
+  [['drain'], STOPPING, STOPPING, STOPPING],
+  [['drain', 'open'], 'pets', STOPPING, STOPPING],
+  [['drain', 'drain'], STOPPING, STOPPING, STOPPING],
+  [['close'], STOPPING, STOPPING, STOPPING],
+  [['open', 'close'], 'pets', STOPPING, STOPPING],
+  [['open', 'drain', 'close'], 'pets', STOPPING, STOPPING],
+  [['close', 'drain'], STOPPING, STOPPING, STOPPING],
+  [['close', 'close'], STOPPING, STOPPING, STOPPING],
+];
+
+for (const [events, ...expected] of ROWS) {
+  test(`After [${events.join(', ')}] an app has ${expected.join(', ')}`, async (t) => {
+    const store = { ...createMemoryStore(), problem: () => PROBLEM };
+    const app = createApp({ store, apiKeys: [KEY] });
+    // All at once, so that `open` is still in progress at the next event.
+    await Promise.all(events.map((event) => app[event]()));
+    const port = await listenFor(t, createHttpServer(app.listener));
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+    assert.equal(ready.status, 503);
+    const messageOf = ({ name, message }: Error): string => {
+      assert.equal(name, 'StoreUnavailableError');
+      return message;
+    };
+    const outcomes = [
+      await app.pets.list().then(() => 'pets', messageOf),
+      await app.pets.create({ name: 'Rex', categoryId: 7 }).then(() => 'a pet', messageOf),
+      ((await ready.json()) as { message: string }).message,
+    ];
+    assert.deepEqual(outcomes, expected);
+  });
+}
+
+test('An app drains and closes its store, and does not open after it was closed', async (t) => {
+  let drains = 0;
+  const { app } = await openService(t, {
+    store: { ...createMemoryStore(), drain: () => (drains += 1) },
+  });
+  app.drain();
+  assert.equal(drains, 1);
+  let closes = 0;
+  const store = { ...createMemoryStore(), close: async () => void (closes += 1) };
+  const closed = createApp({ store, apiKeys: ['a-key'] });
+  await closed.close();
+  assert.equal(closes, 1);
+  await assert.rejects(closed.open(), { name: 'AbortError' });
+});
+
+const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+
+test('After a body parser, a POST is a 500, and the log has the reason', async (t) => {
+  const logged: unknown[] = [];
+  const { app } = await openService(t, {
+    log: (_level, event, details) => logged.push([event, details]),
+  });
+  const server = createServer((request, response) => {
+    void request.toArray().then(() => app.listener(request, response));
+  });
+  const url = `http://127.0.0.1:${await listenFor(t, server)}/v1/pets`;
+  for (const body of ['{"name":"Rex","categoryId":7}', 'x'.repeat(70_000)]) {
+    const init = { method: 'POST', headers: HEADERS, body };
+    const answer = await fetch(url, init);
+    assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
+  }
+  assert.equal((await fetch(url, { headers: HEADERS })).status, 200);
+  assert.match(JSON.stringify(logged), /A request failed.*put the listener before any body parser/);
+});
+
+test('Mounted by Express at its prefix, the app serves; at another path, a 404 names the reason', async (t) => {
+  const cases = [
+    ['/shop', '/shop', '/v1/pets', false],
+    ['', '/np', '/v1/pets', true],
+    ['/shop', '/np', '/v1/pets?limit=1', true],
+    ['/np', '/npc', '/v1/pets', true],
+    ['/np', '/np', '/v1/pet', false],
+    ['/np', '/NP', '/v1/pets', false],
+    ['/np/shop', '/np', '/v1/pets', false],
+    ['', '/v1', '/pet', false],
+    ['', '/v1/pets', '/', false],
+    ['', '', '/v1/pet', false],
+  ] as const;
+  for (const [prefix, mount, url, isTold] of cases) {
+    const { app } = await openService(t, { prefix });
+    const server = createServer((request, response) => {
+      Object.assign(request, { originalUrl: mount + url, url });
+      app.listener(request, response);
+    });
+    const port = await listenFor(t, server);
+    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: HEADERS });
+    assert.equal(response.status, mount + url === `${prefix}/v1/pets` ? 200 : 404);
+    const { message = '' } = (await response.json()) as { message?: string };
+    const told = `: the listener is mounted at ${mount}, and its prefix must begin with that`;
+    assert.equal(message.endsWith(told), isTold, `${mount} with ${prefix}: ${message}`);
+  }
+});
+
+test('A wrapper of write that ignores its callback does not stop a long page', async (t) => {
+  const { app } = await openService(t);
+  for (let pet = 0; pet < 50; pet += 1) {
+    await app.pets.create({ name: 'x'.repeat(10_000), categoryId: 1n });
+  }
+  const signal = AbortSignal.timeout(20_000);
+  let ended: Promise<unknown> = Promise.resolve();
+  // As the package compression of Express does.
+  const server = createServer((request, response) => {
+    const write = response.write.bind(response) as (chunk: string, encoding: string) => boolean;
+    response.write = (chunk: string, encoding: unknown) => write(chunk, encoding as string);
+    ended = once(response, 'finish', { signal });
+    app.listener(request, response);
+  });
+  const url = `http://127.0.0.1:${await listenFor(t, server)}/v1/pets?limit=50`;
+  const answer = await fetch(url, { headers: HEADERS, signal });
+  assert.equal(((await answer.json()) as unknown[]).length, 50);
+  await ended;
 });

@@ -25,10 +25,7 @@ const at = (target: string): string => GET.replace('/v1/pets', target);
 const version = (text: string): string => GET.replace('HTTP/1.1', text);
 const chunked = (body: string): string => requestOf('POST /v1/pets', [CHUNKED], body);
 const coded = (...values: readonly string[]): string =>
-  chunked('0\r\n\r\n').replace(
-    CHUNKED,
-    values.map((value) => `Transfer-Encoding: ${value}`).join('\r\n'),
-  );
+  chunked('0\r\n\r\n').replace('chunked', values.join('\r\nTransfer-Encoding: '));
 const withLength = (length: string): string =>
   requestOf('POST /v1/pets', [`Content-Length: ${length}`]) + REX;
 const create = (fields: readonly string[], body = REX): string =>
@@ -202,15 +199,9 @@ test('A create takes application/json, with parameters, or no type', async (t) =
   assert.equal(answer.body, REX_1);
 });
 
-test('OPTIONS is 204 with Allow, and the message for another method names it', async () => {
-  for (const [target, allow] of [
-    ['/v1/pets', 'GET, HEAD, POST, OPTIONS'],
-    ['/livez', 'GET, HEAD, OPTIONS'],
-    ['*', 'GET, HEAD, POST, OPTIONS'],
-  ] as const) {
-    const { status, headers } = await ask(service, `OPTIONS ${target}`);
-    assert.deepEqual([status, headers.get('allow')], [204, allow], target);
-  }
+test('OPTIONS * is 204 with Allow, and the message for another method names it', async () => {
+  const { status, headers } = await ask(service, 'OPTIONS *');
+  assert.deepEqual([status, headers.get('allow')], [204, 'GET, HEAD, POST, OPTIONS']);
   const refused = await ask(service, 'M-SEARCH /livez');
   assert.match(assertErrorAnswer(refused, 'method_not_allowed'), /M-SEARCH/);
 });

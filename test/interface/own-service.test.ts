@@ -1,35 +1,35 @@
 /**
- * What only this service does: its parameter `after`, ids and messages; and what needs a clock, a
- * limit or keys that the test chooses.
+ * What only this service does: its parameter `after`, ids, messages and hints; and what needs a
+ * clock, a limit or keys that the test chooses.
  *
  * What can be asked of any service, by its base URL and an API key, is in the kit (src/kit).
  */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openService } from '../support/http/service.ts';
+import { cut } from '../../src/base/quote.ts';
 import { CHUNKED, inChunks, REX, REX_1 } from '../support/http/requests.ts';
+import { openService, type Service } from '../support/http/service.ts';
 import { ask, assertErrorAnswer } from '../support/http/wire.ts';
 
 const listed = await openService({ after });
 
+const ALL_IDS = Array.from({ length: 23 }, (_, index) => index + 1);
+
 /** Every second pet is sold, the first one among them. */
 before(async () => {
-  for (let id = 1; id <= 23; id += 1) {
+  for (const id of ALL_IDS) {
     const pet = { id, name: 'Rex', categoryId: 1, ...(id % 2 === 1 ? { status: 'sold' } : {}) };
     const response = await listed.post(pet);
     assert.deepEqual(await response.json(), pet);
   }
 });
 
-const range = (first: number, last: number): readonly number[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index);
-
 /** The ids in a list, and the query of the Link to the next page. */
 const PAGES: readonly (readonly [query: string, ids: readonly number[], next?: string])[] = [
-  ['', range(1, 20), 'after=20'],
-  ['?limit=007', range(1, 7), 'limit=7&after=7'],
-  ['?after=17&limit=6', range(18, 23)],
+  ['', ALL_IDS.slice(0, 20), 'after=20'],
+  ['?limit=007', ALL_IDS.slice(0, 7), 'limit=7&after=7'],
+  ['?after=17&limit=6', ALL_IDS.slice(17)],
   ['?status=sold&limit=%34&after=1', [3, 5, 7, 9], 'limit=4&status=sold&after=9'],
   ['?status=pending', []],
   ['?after=9223372036854775807', []],
@@ -90,3 +90,63 @@ test('The limit is configurable, and exact', async (t) => {
     assert.match(assertErrorAnswer(answer, 'body_too_large'), /29 bytes/);
   }
 });
+
+type Hints = readonly (readonly [path: string, hint: string])[];
+
+/** Paths below the prefix, and the path that each probably means, if there is one. */
+const HINTS: Hints = [
+  ['/v1/v1/pets', '/v1/pets'],
+  ['/v1/pets/', '/v1/pets'],
+  ['/v1/pet', '/v1/pets'],
+  ['/pets', '/v1/pets'],
+  ['/v1/pet/7', '/v1/pets/7'],
+  ['//', '/'],
+  ['//v1//pets', '/v1/pets'],
+  ['/V1/Pets', '/v1/pets'],
+  ['/v2/pets', '/v1/pets'],
+  ['/api/v1/p%65ts', '/v1/pets'],
+  ['/v1/livez', '/livez'],
+  ['/ready', '/readyz'],
+  ['/doc', '/docs'],
+  // Two mistakes, or a name that is only similar, get no suggestion.
+  ['/pet', ''],
+  ['/v1/cats', ''],
+  ['/v1/dogs', ''],
+  ['/v1', ''],
+  ['/v1/pets/1/2', ''],
+  [`/${'a/'.repeat(95)}pets`, '/v1/pets'],
+  [`/${'a/'.repeat(100)}pets`, ''],
+];
+
+for (const prefix of ['', '/shop']) {
+  test(`The 404 of an unknown path has a hint, with the prefix "${prefix}"`, async (t) => {
+    const service = await openService(t, { prefix, page: true });
+    // Below a prefix the page's own path may lack its slash.
+    const hints = prefix === '' ? HINTS : ([['', '/'], ...HINTS] as const);
+    for (const [path, meant] of hints) {
+      const means = `, did you mean ${prefix}${meant}?`;
+      const hint = meant === '' ? `: ${prefix}/docs lists all paths` : means;
+      await assertHint(service, `${prefix}${path}`, hint);
+    }
+  });
+}
+
+/** Paths and hints of a service with the prefix /shop and without a page. */
+const OUTSIDE: Hints = [
+  ['/shop/doc', ': /shop/openapi.json lists all paths'],
+  ['/livez', ': every path begins with /shop/, did you mean /shop/livez?'],
+  ['/shopping', ': every path begins with /shop/'],
+  [`/shop/pets/${'7'.repeat(100)}`, `, did you mean /shop/v1/pets/${'7'.repeat(46)}…?`],
+];
+
+test('A hint names the prefix and a page only if the service has them, and is truncated', async (t) => {
+  const service = await openService(t, { prefix: '/shop' });
+  for (const [path, hint] of OUTSIDE) await assertHint(service, path, hint);
+});
+
+async function assertHint(service: Service, path: string, hint: string): Promise<void> {
+  const answer = await ask(service, `POST ${path}?x`);
+  // The bytes of an answer are read as latin1.
+  const message = Buffer.from(assertErrorAnswer(answer, 'unknown_path', path), 'latin1').toString();
+  assert.equal(message, `Unknown path ${cut(path)}${hint}`);
+}

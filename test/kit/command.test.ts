@@ -172,11 +172,6 @@ const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<
     [`${URL_2} --only 6 --only 4.1`, '--only: there is no check 6'],
     [`${URL_2} --header Authorization=secret`, "--header must be 'Name: value'"],
     [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],
-    [
-      URL_2,
-      'CONFORMANCE_CATEGORY must be an integer of 64 bits, not "9223372036854775808"',
-      { CONFORMANCE_CATEGORY: '9223372036854775808' },
-    ],
     [`${URL_2} --wait long`, '--wait must be a time such as 10s or 2m, not "long"'],
     [`${URL_2} --expected-failures /none`, /^--expected-failures: ENOENT/],
     [
@@ -186,7 +181,6 @@ const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<
     [`${URL_2} --reporter none`, '--reporter must be spec, tap, junit, dot, not "none"'],
     [`${URL_2} --output a --output b`, '--output must be one path, not "a\\nb"'],
     [`${URL_2} --output /none/report.txt`, /^ENOENT/],
-    [`${URL_2} --unknown`, 'Unknown option --unknown: see --help'],
     [URL_2, /^http:\S+ is not ready: GET \/pets gave no response: .*ECONNREFUSED/],
   ];
 
@@ -205,11 +199,10 @@ test('--help names the options, and --list every check, each with its own id', a
   for (const flag of Object.keys(conformance.flags!)) assert.ok(stdout.includes(`--${flag}`), flag);
   assert.equal(code, 0);
   const list = (await run(['--list'])).stdout.trimEnd().split('\n');
-  assert.deepEqual(
-    list.map((line) => line.split(' ')[0]),
-    CHECKS.map(({ id }) => id),
-  );
-  assert.equal(new Set(CHECKS.map(({ id }) => id)).size, CHECKS.length);
+  const ids = CHECKS.map(({ id }) => id);
+  const listed = list.map((line) => line.split(' ')[0]);
+  assert.deepEqual(listed, ids);
+  assert.equal(new Set(ids).size, ids.length);
   assert.equal(new Set(CHECKS.map(({ sentence }) => sentence)).size, CHECKS.length);
-  for (const { id } of CHECKS) assert.match(id, /^([0-9.]+|decisions|http)\/[a-z0-9-]+$/);
+  for (const id of ids) assert.match(id, /^([0-9.]+|decisions|http)\/[a-z0-9-]+$/);
 });

@@ -114,11 +114,7 @@ export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<T
 }
 
 /** Runs the checks against a plain service with these rules. Resolves with the outcomes. */
-export async function outcomesOf(
-  t: Scope,
-  rules: Partial<Rules>,
-  checks: readonly Check[],
-): Promise<readonly Outcome[]> {
+export async function outcomesOf(t: Scope, rules: Partial<Rules>, checks: readonly Check[]) {
   const run = new Run(await openPlain(t, rules));
   const outcomes: Outcome[] = [];
   for (const check of checks) outcomes.push(await run.outcomeOf(check));
@@ -191,10 +187,8 @@ function createPlainServer(changes: Partial<Rules>): Server {
     const bytes = Buffer.concat(await request.toArray());
     const refuse = (error: Error): Reply =>
       rules.error(error instanceof RangeError ? 500 : 400, error.message);
-    const { status, body, fields } = rules.reply(
-      await respond(request, bytes).catch(refuse),
-      request,
-    );
+    const right = await respond(request, bytes).catch(refuse);
+    const { status, body, fields } = rules.reply(right, request);
     const date = new Date(rules.now()).toUTCString();
     const headers = { 'Content-Type': 'application/json', Date: date, ...fields };
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

@@ -1,20 +1,35 @@
 /**
  * A pet's text: what is taken, what is refused and how, and that no value is changed on its way.
+ *
+ * Every way that a pet takes keeps every field of the pet, and checks it if a value can be wrong. A
+ * field that is added to `NewPet` has to be added to the samples below before this compiles; then a
+ * test fails for each way that forgets it. Each way gets all fields, none of the optional ones, and
+ * each optional one alone, since a way may lose a field only if another one is absent.
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NewPet, Pet } from '../../src/model/pet.ts';
+import { encodeNewPet } from '../../src/client/requests.ts';
+import { petFrom, type ServiceResponse } from '../../src/client/responses.ts';
+import { createPetAccess } from '../../src/model/pet-access.ts';
+import { KeyReusedError } from '../../src/model/pet-store.ts';
 import {
   formatMembers,
   formatPet,
+  InvalidPetError,
   MAX_PET_BYTES,
   parseNewPet,
   parsePet,
   parsePets,
+  readNewPet,
+  TextPet,
 } from '../../src/model/pet-text.ts';
-import { forAll } from '../support/random.ts';
+import type { NewPet, Pet } from '../../src/model/pet.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { replayedPet } from '../../src/stores/table/idempotency-keys.ts';
+import { COMPONENTS } from '../../src/web/openapi/components.ts';
 import { randomNewPet, randomPet, randomPetText } from '../support/pets/random-pet.ts';
+import { forAll } from '../support/random.ts';
 
 const MAX = 2n ** 63n - 1n;
 const MIN = -(2n ** 63n);
@@ -113,16 +128,90 @@ test('An invalid Pet is refused with a message that names every invalid field', 
 test('Of an array, each pet is read by itself', () => {
   const [pet, ...others] = parsePets('[{"id":1,"name":"a","categoryId":1}, 7, {"id":1.5}]');
   assert.deepEqual(pet, { id: 1n, name: 'a', categoryId: 1n });
-  assert.deepEqual(
-    others.map((other) => (other as Error).message),
-    [
-      'Expected a pet but got 7',
-      'id must be an integer of 64 bits, not 1.5; name is required; categoryId is required',
-    ],
-  );
+  const messages = others.map((other) => (other as Error).message);
+  const required = 'name is required; categoryId is required';
+  assert.deepEqual(messages, [
+    'Expected a pet but got 7',
+    `id must be an integer of 64 bits, not 1.5; ${required}`,
+  ]);
   assert.throws(() => parsePets('{}'), /Expected an array of pets but got an object/);
 });
 
 function textOf(pet: Pet): string {
   return formatPet(pet.id, formatMembers(pet));
 }
+
+const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };
+/** Differs from the sample in each field. */
+const OTHER: Required<NewPet> = { name: 'Mia', categoryId: 8n, status: 'pending' };
+const FIELDS = Object.keys(SAMPLE) as (keyof NewPet)[];
+
+/** Returns the text of a pet, written without the code under test. */
+function jsonOf(sample: NewPet): string {
+  return JSON.stringify({ id: 1, ...sample }, (_key, value: unknown) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  );
+}
+
+function responseWith(text: string): ServiceResponse {
+  return { status: 200, headers: new Headers(), text };
+}
+
+const pets = createPetAccess(createMemoryStore, createMemoryStore, () => '');
+
+type Way = readonly [way: string, keep: (sample: NewPet) => unknown];
+const WAYS: readonly Way[] = [
+  ['parseNewPet', (sample) => parseNewPet(jsonOf(sample))],
+  ['readNewPet', (sample) => readNewPet(sample)],
+  ['formatMembers', (sample) => parsePet(formatPet(1n, formatMembers(sample)))],
+  ['parsePet', (sample) => parsePet(jsonOf(sample))],
+  ['TextPet', (sample) => new TextPet(1n, jsonOf(sample))],
+  ['createPetAccess', (sample) => pets.create(sample)],
+  ['encodeNewPet of the client', (sample) => parsePet(`{"id":1,${encodeNewPet(sample).slice(1)}`)],
+  ['petFrom of the client', (sample) => petFrom(responseWith(jsonOf(sample)))],
+];
+
+/** All fields, the required ones, and these with each optional field alone. */
+const OPTIONAL = FIELDS.filter((field) => field !== 'name' && field !== 'categoryId');
+const { name, categoryId } = SAMPLE;
+const SAMPLES: readonly NewPet[] = [
+  SAMPLE,
+  { name, categoryId },
+  ...OPTIONAL.map((field) => ({ name, categoryId, [field]: SAMPLE[field] })),
+];
+
+for (const [way, keep] of WAYS) {
+  test(`${way} keeps every field of a pet`, async () => {
+    for (const sample of SAMPLES) {
+      const kept = (await keep(sample)) as NewPet;
+      for (const field of FIELDS) assert.equal(kept[field], sample[field], field);
+    }
+  });
+}
+
+/** An array is invalid in each field. A store must not keep a pet that it cannot read again. */
+test('formatMembers, the parsers and the client check every field of a pet', () => {
+  for (const field of FIELDS) {
+    const wrong = { ...SAMPLE, [field]: [7] };
+    const text = jsonOf(wrong);
+    assert.throws(() => formatMembers(wrong), InvalidPetError, field);
+    assert.throws(() => parseNewPet(text), InvalidPetError, field);
+    assert.throws(() => parsePet(text), InvalidPetError, field);
+    assert.throws(() => petFrom(responseWith(text)), { code: 'invalid_answer' }, field);
+  }
+});
+
+test('replayedPet compares every field', () => {
+  const stored = new TextPet(1n, jsonOf(SAMPLE));
+  assert.equal(replayedPet(stored, SAMPLE), stored);
+  for (const field of FIELDS) {
+    const other = { ...SAMPLE, [field]: OTHER[field] };
+    assert.throws(() => replayedPet(stored, other), KeyReusedError, field);
+  }
+});
+
+test('The description has every field of a pet', () => {
+  const { NewPet, Pet } = COMPONENTS.schemas;
+  assert.deepEqual(Object.keys(NewPet!.properties!), FIELDS);
+  assert.deepEqual(Object.keys(Pet!.properties!), ['id', ...FIELDS]);
+});

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../../src/base/version.ts';
-import { readProcessStats } from '../../src/ops/runtime.ts';
-import { KEY, openService, type Service } from '../support/http/service.ts';
+import { KEY, openService, RUNTIME, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** The samples by name and labels. */
@@ -36,7 +35,7 @@ function assertSamples(samples: Readonly<Record<string, number>>, expected: obje
   assert.deepEqual(Object.fromEntries(named), expected);
 }
 
-test('Requests are counted by operation and status, with time and bytes', async (t) => {
+test('Requests are counted by operation and status, with time and bytes; a stop stores nothing', async (t) => {
   const service = await openService(t);
   const refused = await service.fetch('/metrics', { headers: { Authorization: '' } });
   const paths = ['/v1/pets', '/v1/pets?limit=0', '/v1/pets/1', '/v1/pets/1', '/none'];
@@ -57,25 +56,19 @@ test('Requests are counted by operation and status, with time and bytes', async 
   });
   const buckets = Object.keys(samples).filter((name) => /seconds_bucket.*"getPet"/.test(name));
   const counts = buckets.map((name) => samples[name]!);
-  assert.deepEqual(
-    counts,
-    [...counts].sort((a, b) => a - b),
-    'The buckets are cumulative',
-  );
+  const cumulative = [...counts].sort((a, b) => a - b);
+  assert.deepEqual(counts, cumulative);
   assert.ok(samples[`petstore_${seconds}_sum{operation="listPets"}`]! > 0);
+  // No program reports such metrics of itself.
+  const names = Object.keys(samples).filter((name) => /^process_|_connections|reload/.test(name));
+  assert.deepEqual(names, []);
+  service.app.drain();
+  assertSamples(await scrape(service), { petstore_store_can_store: 0 });
 });
 
 test('The metrics have pets, commits, files, the process and the version', async (t) => {
-  const service = await openService(t, {
-    dataFile: join(tempDir(t), 'pets.json'),
-    runtime: {
-      nodeVersion: 'v20.0.0',
-      openConnections: () => 7,
-      refusedConnections: () => 8,
-      failedKeyReloads: () => 9,
-      processStats: () => readProcessStats(process),
-    },
-  });
+  const dataFile = join(tempDir(t), 'pets.json');
+  const service = await openService(t, { dataFile, runtime: RUNTIME });
   for (const status of ['sold', 'sold', 'pending', undefined]) {
     await service.post({ name: 'Rex', categoryId: 7, status }, { 'Idempotency-Key': randomUUID() });
   }
@@ -181,13 +174,4 @@ test('A read-metrics key opens the metrics, and is unknown elsewhere', async (t)
   }
   assert.equal((await told('unknown', 'GET'))[0], 401);
   for (const method of ['GET', 'HEAD']) assert.equal((await told('scraper', method))[0], 200);
-});
-
-test('Without a program that reports them there are no metrics of it; nothing is stored in a stop', async (t) => {
-  const service = await openService(t);
-  service.app.drain();
-  const samples = await scrape(service);
-  assertSamples(samples, { petstore_store_can_store: 0 });
-  const names = Object.keys(samples).filter((name) => /^process_|_connections|reload/.test(name));
-  assert.deepEqual(names, []);
 });

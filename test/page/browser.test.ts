@@ -1,26 +1,147 @@
 /**
  * The page and the reference in a real browser: what a person does there, and what they must not
  * have to fear.
+ *
+ * The browser is a Chromium without a window, driven by chromedriver over the W3C WebDriver
+ * interface, which is HTTP and JSON: so it needs no package, and works on every Node. The tests
+ * share one browser and one service. Without chromedriver they are skipped, or fail with
+ * TEST_BROWSER=required, as in CI.
  */
 
 import assert from 'node:assert/strict';
-import {
-  browser,
-  inBrowser,
-  inLightAndDark,
-  requestsOf,
-  service,
-  setMedia,
-  setWidth,
-  shows,
-  useBrowser,
-} from '../support/browser/in-browser.ts';
-import { KEY } from '../support/http/service.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, afterEach, before, test } from 'node:test';
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { freePort, KEY, openService, type Service } from '../support/http/service.ts';
+import { pathOf } from '../support/process/program.ts';
+import { until } from '../support/until.ts';
+
+const isMissing = pathOf('chromedriver') === undefined;
+const isSkipped = isMissing && process.env['TEST_BROWSER'] !== 'required';
+
+/** Chromium needs the first two if it runs as root, or in a container without /dev/shm. */
+const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--headless=new', '--disable-gpu'];
+
+const CAPABILITIES = {
+  browserName: 'chrome',
+  'goog:chromeOptions': { args: [...FLAGS, '--window-size=1200,900'] },
+  'goog:loggingPrefs': { browser: 'SEVERE' },
+};
+
+let service: Service;
+let session: string;
+
+const closings: (() => unknown)[] = [];
+
+/** Opens the service and the browser. */
+async function open(): Promise<void> {
+  assert.equal(isMissing, false, 'chromedriver is not installed');
+  const options = { page: true, prefix: '/shop' };
+  service = await openService({ after: (close) => closings.push(close) }, options);
+  const port = await freePort();
+  const driver = spawn('chromedriver', [`--port=${port}`], { stdio: 'ignore' });
+  closings.push(() => driver.kill() && once(driver, 'exit'));
+  const base = `http://127.0.0.1:${port}/`;
+  const isListening = (): Promise<boolean> => fetch(base).then(Boolean, () => false);
+  await until(isListening, () => 'chromedriver does not listen');
+  const capabilities = { alwaysMatch: CAPABILITIES };
+  const opened = await call('POST', `${base}session`, { capabilities });
+  session = `${base}session/${(opened as { sessionId: string }).sessionId}`;
+  closings.push(() => call('DELETE', session));
+}
+
+const skip = isSkipped && 'needs Chromium and chromedriver (Debian: chromium-driver)';
+test('There is a real browser', { skip }, () => undefined);
+if (!isSkipped) {
+  before(open);
+  // The width is that of the window again, the paper a screen.
+  afterEach(async () => {
+    await setWidth(0);
+    await browser.emulate('EmulatedMedia', { media: '' });
+  });
+}
+after(async () => {
+  for (const close of closings.reverse()) await close();
+});
+
+async function call(method: string, url: string, body?: object): Promise<unknown> {
+  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+  const { value } = (await (await fetch(url, init)).json()) as { value: unknown };
+  const { error, message } = (value ?? {}) as { error?: string; message?: string };
+  if (error !== undefined) throw new Error(`${method} ${url}: ${error}, ${message}`);
+  return value;
+}
+
+const post = (path: string, body: object): Promise<unknown> =>
+  call('POST', `${session}${path}`, body);
+
+async function find(selector: string): Promise<string> {
+  const found = await post('/element', { using: 'css selector', value: selector });
+  return `/element/${Object.values(found as object)[0]}`;
+}
+
+const browser = {
+  open: (url: string) => post('/url', { url }),
+  /** Resolves with the value of an expression in the page, as JSON. */
+  value: (expression: string) =>
+    post('/execute/sync', { script: `return ${expression}`, args: [] }),
+  /** Clicks as a person does. Rejects if another element covers it. */
+  click: async (selector: string) => post(`${await find(selector)}/click`, {}),
+  /** Presses keys in the focused element; `\uE004` is Tab, `\uE007` Enter. */
+  press(keys: string): Promise<unknown> {
+    const press = (value: string) => ['keyDown', 'keyUp'].map((type) => ({ type, value }));
+    const actions = [...keys].flatMap(press);
+    return post('/actions', { actions: [{ type: 'key', id: 'keys', actions }] });
+  },
+  /** Replaces the text of a field. */
+  async type(selector: string, text: string): Promise<void> {
+    const field = await find(selector);
+    await post(`${field}/clear`, {});
+    await post(`${field}/value`, { text });
+  },
+  /** Sends a command of the DevTools protocol, which sets a way to show the page. */
+  emulate: (what: string, params: object) =>
+    post('/goog/cdp/execute', { cmd: `Emulation.set${what}`, params }),
+  /** Resolves with the errors in the console since the last call. */
+  async console(): Promise<readonly string[]> {
+    const log = await post('/se/log', { type: 'browser' });
+    return (log as readonly { message: string }[]).map(({ message }) => message);
+  },
+};
+
+/** `test` itself, so that a report names the file of the test. */
+const inBrowser = (isSkipped ? () => undefined : test) as typeof test;
+
+/** Waits until an expression in the page has this value, or matches this pattern. */
+async function shows(expression: string, expected: unknown = true): Promise<void> {
+  let shown: unknown;
+  const isShown = async (): Promise<boolean> => {
+    shown = await browser.value(expression);
+    return expected instanceof RegExp
+      ? expected.test(String(shown))
+      : isDeepStrictEqual(shown, expected);
+  };
+  await until(isShown, () => `${expression} is ${inspect(shown)}, not ${inspect(expected)}`);
+}
+
+/** Resolves with the addresses that the page requested. Rejects if `act` causes an error in it. */
+async function requestsOf(act: () => Promise<void>): Promise<readonly string[]> {
+  await browser.console();
+  await act();
+  assert.deepEqual(await browser.console(), []);
+  const names = await browser.value('performance.getEntries().map(({ name }) => name)');
+  return (names as readonly string[]).filter((name) => /^[a-z]+:[/][/]/.test(name));
+}
 
 const TAB = '\uE004';
 const ENTER = '\uE007';
 
-useBrowser('The page and the reference', { page: true, prefix: '/shop' });
+/** Gives the page the width of a phone or a screen. */
+async function setWidth(width: number): Promise<void> {
+  const size = { width, height: 0, deviceScaleFactor: 0, mobile: width > 0 && width < 500 };
+  await browser.emulate('DeviceMetricsOverride', size);
+}
 
 async function openPage(address = `${service.origin}/shop/`): Promise<void> {
   await browser.open(address);
@@ -376,7 +497,9 @@ const TOO_WIDE = `[...document.querySelectorAll('body *')]
   .map((element) => element.outerHTML.slice(0, 80))
   .concat(root.scrollWidth > root.clientWidth ? ['The page scrolls'] : [])`;
 
-inBrowser('The page and the reference fit a phone and a wide screen, light and dark', async (t) => {
+const BACKGROUNDS = { light: 'rgb(244, 246, 248)', dark: 'rgb(17, 21, 26)' };
+
+inBrowser('The page and the reference fit a phone and a wide screen, light and dark', async () => {
   // A line cannot break within one letter and its combining characters.
   for (const name of ['A'.repeat(300), `a${'\u0489'.repeat(300)}`]) {
     await service.app.pets.create({ name, categoryId: 1, status: 'pending' });
@@ -386,15 +509,20 @@ inBrowser('The page and the reference fit a phone and a wide screen, light and d
     await says('list', /^Response 200: 2 pets\.$/);
   };
   for (const width of [320, 768, 1400]) {
-    await setWidth(t, width);
+    await setWidth(width);
     for (const open of [openPending, openReference]) {
       await open();
-      await inLightAndDark(() => shows(`((root) => ${TOO_WIDE})(document.documentElement)`, []));
+      for (const [value, background] of Object.entries(BACKGROUNDS)) {
+        const features = [{ name: 'prefers-color-scheme', value }];
+        await browser.emulate('EmulatedMedia', { features });
+        await shows('getComputedStyle(document.body).backgroundColor', background);
+        await shows(`((root) => ${TOO_WIDE})(document.documentElement)`, []);
+      }
     }
   }
 });
 
-inBrowser('The reference loads its own files only, and shows the address it has', async (t) => {
+inBrowser('The reference loads its own files only, and shows the address it has', async () => {
   const requested = await requestsOf(async () => {
     await openReference();
     await shows(`document.body.innerText.includes("PETSTORE='${service.origin}'")`);
@@ -408,7 +536,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
     await browser.value(`document.querySelector('#getPet').scrollIntoView()`);
     await shows(textOf('.contents [aria-current=true]'), /\{petId\}$/);
     await shows(`document.querySelector('.contents').open`);
-    await setWidth(t, 360);
+    await setWidth(360);
     await openReference();
     await shows(`document.querySelector('.contents').open`, false);
   });
@@ -419,8 +547,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
 });
 
 inBrowser('Without JavaScript the page links to the reference, also for paper', async (t) => {
-  const disable = (value: boolean) =>
-    browser.command('Emulation.setScriptExecutionDisabled', { value });
+  const disable = (value: boolean) => browser.emulate('ScriptExecutionDisabled', { value });
   await disable(true);
   t.after(() => disable(false));
   await browser.open(`${service.origin}/shop/`);
@@ -429,7 +556,7 @@ inBrowser('Without JavaScript the page links to the reference, also for paper', 
   await shows(`${textOf('body')}.includes('Loading')`, false);
   await browser.click('noscript a');
   for (const media of ['', 'print']) {
-    await setMedia(t, media);
+    await browser.emulate('EmulatedMedia', { media });
     const text = String(await browser.value(textOf('body')));
     for (const words of ['curl -H "Auth', 'GET /shop/v1/pets', 'at most 100', "PETSTORE='http"]) {
       assert.ok(text.includes(words), words);
@@ -438,9 +565,9 @@ inBrowser('Without JavaScript the page links to the reference, also for paper', 
   }
 });
 
-inBrowser('On paper the page has the pets, without forms and requests', async (t) => {
+inBrowser('On paper the page has the pets, without forms and requests', async () => {
   await openPets();
-  await setMedia(t, 'print');
+  await browser.emulate('EmulatedMedia', { media: 'print' });
   await shows(
     `['#table', 'form', 'button', '.curl', '#key-card', '#more'].filter((selector) =>
       [...document.querySelectorAll(selector)].some((element) => element.offsetHeight > 0))`,

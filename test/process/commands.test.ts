@@ -67,13 +67,6 @@ petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
   ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
   ['init-etcd --etcd', {}, 2, 'petstore: --etcd needs a value\n'],
   ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
-  // It does not check the settings of the service that are not for etcd.
-  [
-    'init-etcd --etcd http://e:1 --etcd-prefix x',
-    { PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
-    2,
-    /^petstore: --etcd-prefix must be .*, not "x"\n$/,
-  ],
   ...['copy-pets', 'copy-pets --from a --to b'].map((args): (typeof CALLS)[number] => {
     return [args, { PETSTORE_ETCD: 'nope' }, 2, `petstore: ${ENDS}\n`];
   }),
@@ -95,9 +88,13 @@ petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
     2,
     /^petstore: --to-etcd must be URLs .*, not "nope"\n$/,
   ],
+  // It does not check the settings of the service that are not for etcd.
   [
     'copy-pets --to a --from-etcd http://e:1 --etcd-prefix x',
-    { PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
+    {
+      ...{ PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
+      ...{ PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
+    },
     2,
     /^petstore: Unknown variable PETSTORE_ETCD_TLS.*\npetstore: --etcd-prefix must.*\npetstore: PETSTORE_ETCD_USER requires PETSTORE_ETCD_PASSWORD_FILE\n$/,
   ],

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -59,22 +59,17 @@ test('An inherited Unix socket is served, and kept for the next process', async 
   assert.ok(existsSync(path));
 });
 
-async function send(
-  socketPath: string,
-  method: string,
-  body = '',
-): Promise<readonly [status: number | undefined, body: string]> {
+/** Resolves with the status and the body. */
+async function send(socketPath: string, method: string, body = '') {
   const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
   const call = request({ socketPath, method, path: '/v1/pets', headers, agent: false });
   call.end(body);
   const [response] = (await once(call, 'response')) as [IncomingMessage];
-  return [response.statusCode, (await response.toArray()).join('')];
+  return [response.statusCode, (await response.toArray()).join('')] as const;
 }
 
 test('If the inherited descriptor is not a socket, the start is refused in one line', async (t) => {
-  const folder = tempDir(t);
-  writeFileSync(join(folder, 'file'), '');
-  const file = await open(join(folder, 'file'));
+  const file = await open(join(tempDir(t), 'file'), 'w');
   t.after(() => file.close());
   const service = startInheriting(t, file.fd, ['--memory']);
   await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
@@ -83,10 +78,8 @@ test('If the inherited descriptor is not a socket, the start is refused in one l
 test('One socket is inherited, if it is for this process', async (t) => {
   const supervisor = openSupervisor(t);
   const two = supervisor.start(['--memory'], { LISTEN_FDS: '2' });
-  await assertRefused(
-    two,
-    /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/,
-  );
+  const line = /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/;
+  await assertRefused(two, line);
   for (const env of [{ LISTEN_FDS: '2', LISTEN_PID: '1' }, { LISTEN_PID: '1' }]) {
     const service = startFor(t, MEMORY, { env });
     assert.notEqual(Number(new URL(await service.ready()).port), supervisor.port);

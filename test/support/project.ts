@@ -1,5 +1,6 @@
 /** The files of the project, for tests that read them. */
 
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,4 +19,13 @@ export function readText(path: string): string {
 export function pathsIn(folder: string): readonly string[] {
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
   return names.map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
+}
+
+/** Returns the only block of this language, on a page of the project, that contains the text. */
+export function blockOf(page: string, language: string, text = ''): string {
+  const found = readText(page)
+    .split('\n```')
+    .filter((block) => block.startsWith(`${language}\n`) && block.includes(text));
+  assert.equal(found.length, 1, `${found.length} blocks of ${language} with ${text} on ${page}`);
+  return `${found[0]!.slice(language.length + 1)}\n`;
 }

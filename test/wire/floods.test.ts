@@ -8,13 +8,11 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import { tempDir } from '../support/disk/temp-dir.ts';
+import { test } from 'node:test';
 import { rounds } from '../support/extent.ts';
 import { lastRequestOf } from '../support/http/requests.ts';
 import { openWire, type Wire } from '../support/http/wire.ts';
-import { KEY, portOf, startOn, type Process } from '../support/process/process.ts';
+import { KEY, portOf, startOn } from '../support/process/process.ts';
 
 const CONNECTIONS = rounds(80, 300);
 const FLOOD_BYTES = 65_536;
@@ -46,16 +44,7 @@ const FORMS: readonly (readonly [what: string, first: string, request: string, C
 
 const skip = existsSync('/proc/self/status') ? false : 'Needs /proc to see the memory';
 
-async function startSmall(t: TestContext): Promise<readonly [Process, number]> {
-  const env = { PETSTORE_API_KEYS: KEY, NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` };
-  const service = startOn(t, join(tempDir(t), 'pets.json'), { env });
-  return [service, await portOf(service)];
-}
-
-async function flood(
-  wire: Wire,
-  [what, first, request, conduct]: (typeof FORMS)[number],
-): Promise<void> {
+async function flood(wire: Wire, [what, first, request, conduct]: (typeof FORMS)[number]) {
   const last = lastRequestOf('GET /livez');
   const count = Math.floor((FLOOD_BYTES - first.length - last.length) / request.length);
   if (conduct === 'reads nothing') wire.socket.pause();
@@ -73,7 +62,9 @@ for (const form of FORMS) {
   const [what, , , conduct] = form;
   const name = `${CONNECTIONS} clients send ${what}, and each ${conduct}: others are served`;
   test(name, { skip }, async (t) => {
-    const [service, port] = await startSmall(t);
+    const env = { PETSTORE_API_KEYS: KEY, NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` };
+    const service = startOn(t, undefined, { env });
+    const port = await portOf(service);
     const opened = Array.from({ length: CONNECTIONS }, () => openWire(t, port));
     const floods = (await Promise.all(opened)).map((wire) => flood(wire, form));
     for (let asked = 0; asked < 10; asked += 1) {

@@ -44,10 +44,8 @@ test('Batches of requests, one after the other on one connection, get their resp
   const wire = await openWire(t, service.port);
   const expected: number[] = [];
   for (const size of [2, 2, 1, 3, 100, 2, 1, 1, 10]) {
-    const batch = Array.from(
-      { length: size },
-      (_, i) => KINDS[(expected.length + i) % KINDS.length]!,
-    );
+    const at = expected.length;
+    const batch = Array.from({ length: size }, (_, i) => KINDS[(at + i) % KINDS.length]!);
     wire.socket.write(batch.map(([request]) => request).join(''));
     expected.push(...batch.map(([, status]) => status));
     assert.deepEqual(statusesOf(await wire.answers(expected.length)), expected);
@@ -94,13 +92,7 @@ const OTHERS = requestOf('GET /v1/pets/1') + CREATE + lastRequestOf('GET /v1/pet
  * What a client sends with its create; while that is in progress, or 'end' for a half-close; and
  * when it has the first two responses. Then the statuses of all responses.
  */
-const AFTER_CREATE: readonly (readonly [
-  what: string,
-  bytes: string,
-  during: string,
-  after: string,
-  statuses: readonly number[],
-])[] = [
+const AFTER_CREATE = [
   // To the parser a second piece of nonsense is one fault more.
   ['a malformed request', `${LIVEZ}nonsense\r\n\r\n`, 'nonsense', '', [201, 200, 400]],
   ['CONNECT', LIVEZ + requestOf('CONNECT b:443'), 'nonsense', '', [201, 200, 405]],
@@ -118,7 +110,7 @@ const AFTER_CREATE: readonly (readonly [
     '',
     [201, 201],
   ],
-];
+] as const;
 
 for (const [what, bytes, during, after, statuses] of AFTER_CREATE) {
   test(`After a create in progress, ${what} gets its response in its turn`, async (t) => {
@@ -190,17 +182,25 @@ test('A GET with a body of exactly the limit gets its response before the body, 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
 });
 
-test('A long response goes out in pieces, as its client reads, and CONNECT gets its response after it', async (t) => {
-  const own = await openService(t);
-  await addLongPets(own, 100);
-  const { wire, serverSide } = await openBothSides(t, own);
-  wire.socket.pause();
-  wire.socket.write(requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443'));
-  await until(() => serverSide.writableLength > 0);
-  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
-  assert.ok(serverSide.writableLength < 200_000, `${serverSide.writableLength} bytes are queued`);
-  wire.socket.resume();
-  const answers = await wire.allAnswers();
-  assert.deepEqual(statusesOf(answers), [200, 405]);
-  assert.ok(answers[0]!.body.length > 6_000_000);
-});
+for (const [what, body, more, statuses] of [
+  ['CONNECT gets its response after it', '', requestOf('CONNECT b:443'), [200, 405]],
+  ['the body of its request is malformed', '1\r\n', 'no size\r\n', [200]],
+] as const) {
+  test(`A long response goes out in pieces, as its client reads, while ${what}`, async (t) => {
+    const own = await openService(t);
+    await addLongPets(own, 100);
+    const { wire, serverSide } = await openBothSides(t, own);
+    wire.socket.pause();
+    const request = requestOf('GET /v1/pets?limit=100', body === '' ? [] : [CHUNKED], body);
+    wire.socket.write(request);
+    await until(() => serverSide.writableLength > 0);
+    wire.socket.write(more);
+    await until(() => serverSide.bytesRead === request.length + more.length);
+    for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+    assert.ok(serverSide.writableLength < 200_000, `${serverSide.writableLength} bytes are queued`);
+    wire.socket.resume();
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers), statuses);
+    assert.ok(answers[0]!.body.length > 6_000_000);
+  });
+}

@@ -23,27 +23,25 @@ import { parseAnswers, type RawAnswer } from '../http/answers.ts';
 export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService(''));
 export const DESCRIPTION = JSON.parse(DESCRIPTION_TEXT) as OpenApi;
 
-/** The operations, each with its method in capitals and its path. */
-export function describedOperations({ paths }: OpenApi) {
+/**
+ * The operations, each with its method in capitals, its path, and its responses by status or
+ * `default`, with references resolved.
+ */
+export function describedOperations({ paths, components }: OpenApi) {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Named<OperationObject>).map(([method, operation]) => {
-      return { method: method.toUpperCase(), path, operation };
+      const responses = new Map<string, ResponseObject>();
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const isShared = '$ref' in response;
+        const name = isShared ? response.$ref.split('/').at(-1)! : '';
+        responses.set(status, isShared ? components.responses[name]! : response);
+      }
+      return { method: method.toUpperCase(), path, operation, responses };
     }),
   );
 }
 
-/** Returns the operation's responses by status or `default`, with references resolved. */
-export function describedResponses(
-  description: OpenApi,
-  { responses }: OperationObject,
-): readonly (readonly [string, ResponseObject])[] {
-  return Object.entries(responses).map(([status, response]) => {
-    if (!('$ref' in response)) return [status, response];
-    return [status, description.components.responses[response.$ref.split('/').at(-1)!]!];
-  });
-}
-
-const OPERATIONS = describedOperations(DESCRIPTION);
+export const OPERATIONS = describedOperations(DESCRIPTION);
 
 /**
  * Fails unless a response to this request is as described. Returns its operation and status, such
@@ -53,17 +51,16 @@ export function assertDescribed(method: string, target: string, answer: RawAnswe
   const [path = ''] = target.split('?');
   const here = OPERATIONS.filter((one) => matches(one.path, path));
   const asked = method === 'HEAD' ? 'GET' : method;
-  const operation = (here.find((one) => one.method === asked) ?? here[0])?.operation;
-  if (operation === undefined || answer.status < 200 || answer.status === 204) return '';
+  const { operation, responses } = here.find((one) => one.method === asked) ?? here[0] ?? {};
+  if (responses === undefined || answer.status < 200 || answer.status === 204) return '';
   const where = JSON.stringify([method, target.slice(0, 200), answer.status, ...answer.headers]);
-  const responses = new Map(describedResponses(DESCRIPTION, operation));
   const status = responses.has(`${answer.status}`) ? `${answer.status}` : 'default';
   const response = responses.get(status)!;
   assertLike(answer, response, where);
   // Else a status that the operation does not name would be one of `default`, whatever it is.
   const isNamed = status !== 'default' || response.description.includes(meaningOf(answer));
-  assert.ok(isNamed, `The description of ${operation.operationId} has no ${where}`);
-  return `${operation.operationId} ${status}`;
+  assert.ok(isNamed, `The description of ${operation!.operationId} has no ${where}`);
+  return `${operation!.operationId} ${status}`;
 }
 
 function meaningOf({ body }: RawAnswer): string {

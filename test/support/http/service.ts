@@ -1,15 +1,25 @@
 /** A service for tests: the real app behind a real node:http server, on its own port. */
 
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
 import { openApp } from '../../../src/app/app.ts';
 import type { AppOptions } from '../../../src/app/app-options.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
+import { readProcessStats, type Runtime } from '../../../src/ops/runtime.ts';
 import type { Limits } from '../../../src/http/limits.ts';
 import { createMemoryStore } from '../../../src/stores/memory-store.ts';
 import { compared } from '../description/description.ts';
 
 export const KEY = 'test-key';
+
+/** A program around an app, for its metrics. */
+export const RUNTIME: Runtime = {
+  nodeVersion: 'v20.0.0',
+  openConnections: () => 7,
+  refusedConnections: () => 8,
+  failedKeyReloads: () => 9,
+  processStats: () => readProcessStats(process),
+};
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
@@ -79,7 +89,7 @@ export function listenFor(t: { after(close: () => void): void }, server: Server)
   return listen(server);
 }
 
-export async function listen(server: Server): Promise<number> {
+export async function listen(server: NetServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

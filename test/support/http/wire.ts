@@ -14,11 +14,7 @@ export type Outcome = RawAnswer | { readonly status: 'cut'; readonly received: s
 export type Wire = Awaited<ReturnType<typeof connectWire>>;
 
 /** Connects, until the test ends, and sends. Rejects if the service takes no connection. */
-export async function openWire(
-  t: Pick<TestContext, 'after'>,
-  port: number,
-  bytes = '',
-): Promise<Wire> {
+export async function openWire(t: Pick<TestContext, 'after'>, port: number, bytes = '') {
   const wire = await connectWire(port);
   t.after(() => wire.close());
   if (bytes !== '') wire.socket.write(bytes);
@@ -79,35 +75,25 @@ export async function connectWire(port: number) {
 }
 
 /** Sends the bytes, and resolves with all answers when the service has closed the connection. */
-export async function talk(
-  port: number,
-  bytes: string | Buffer,
-  mayBeHead = false,
-): Promise<readonly RawAnswer[]> {
+export async function talk(port: number, bytes: string | Buffer, mayBeHead = false) {
   const wire = await connectWire(port);
   wire.socket.write(bytes);
   return wire.allAnswers(mayBeHead).finally(() => wire.close());
 }
 
+/** The line of a request, its header fields and its body. */
+type RequestParts = Parameters<typeof lastRequestOf>;
+
 /** Sends one request with the key, and resolves with its only answer. */
-export async function ask(
-  { port }: { readonly port: number },
-  line: string,
-  fields: readonly string[] = [],
-  body = '',
-): Promise<RawAnswer> {
-  const bytes = lastRequestOf(line, fields, body);
-  const answers = await talk(port, bytes, line.startsWith('HEAD '));
+export async function ask({ port }: { readonly port: number }, ...parts: RequestParts) {
+  const [line] = parts;
+  const answers = await talk(port, lastRequestOf(...parts), line.startsWith('HEAD '));
   assert.equal(answers.length, 1, `${line} has ${answers.length} answers`);
   return answers[0]!;
 }
 
 /** Fails unless the answer is a whole Error with this code. Returns its message. */
-export function assertErrorAnswer(
-  answer: RawAnswer | undefined,
-  code: ErrorCode,
-  about = '',
-): string {
+export function assertErrorAnswer(answer: RawAnswer | undefined, code: ErrorCode, about = '') {
   assert.ok(answer !== undefined, `No answer, expected ${code} ${about}`);
   const body = JSON.parse(answer.body) as Record<string, unknown>;
   assert.deepEqual(Object.keys(body), ['code', 'message', 'status']);

@@ -19,19 +19,15 @@ import {
 
 export { ROOT };
 
-export interface CarriedProgram extends ProgramOptions {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The working directory, in which the program makes its data folder. */
-  readonly cwd: string;
-}
-
 /**
- * Checks that a program serves: it creates and lists a pet, and a stop writes the data file.
- * Resolves with what it wrote to standard error.
+ * Checks that a program serves: it creates and lists a pet, and a stop writes the data file in its
+ * working directory. Resolves with what it wrote to standard error.
  */
-export async function assertServes(t: TestContext, program: CarriedProgram): Promise<string> {
-  const { command, args, cwd, env, ...options } = program;
+export async function assertServes(
+  t: TestContext,
+  [command, ...args]: readonly [string, ...string[]],
+  { cwd, env, ...options }: ProgramOptions & { readonly cwd: string },
+): Promise<string> {
   const allEnv = { PETSTORE_API_KEYS: KEY, ...env };
   const service = startProgram(command, [...args, '--port', '0'], { ...options, cwd, env: allEnv });
   t.after(() => end(service, 'SIGKILL'));
@@ -106,7 +102,5 @@ export function npmEnv(home: string, path: string): Record<string, string> {
     npm_config_cache: join(home, 'npm-cache'),
     npm_config_offline: 'true',
     npm_config_audit: 'false',
-    npm_config_fund: 'false',
-    npm_config_update_notifier: 'false',
   };
 }

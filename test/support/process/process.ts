@@ -59,10 +59,8 @@ export function startProgram(
     async ready(): Promise<string> {
       // With its last line, the greeting is complete.
       const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
-      await until(
-        () => isEnded || greeting.test(stdout),
-        () => stderr,
-      );
+      const isReady = (): boolean => isEnded || greeting.test(stdout);
+      await until(isReady, () => stderr);
       return greeting.exec(stdout)?.[1] ?? assert.fail(`It ended: ${stderr}`);
     },
   };
@@ -135,20 +133,14 @@ export const PET = '{"name":"Rex","categoryId":7}';
 
 const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
 
-/** What each `fdatasync` of a process does. */
-type SyncFault = 'none' | 'EIO' | 'hang';
-
 /** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
-export function startFaulty(
-  t: TestContext,
-  dataFile: string,
-  timersFaster = 1,
-): { readonly service: Process; setFault(fault: SyncFault): void } {
+export function startFaulty(t: TestContext, dataFile: string, timersFaster = 1) {
   const faultFile = join(tempDir(t), 'fault');
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
   const hook = `import '${FAULTY_CALLS}'`;
   const service = startOn(t, dataFile, { hook, env });
-  return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
+  const setFault = (fault: 'none' | 'EIO' | 'hang'): void => writeFileSync(faultFile, fault);
+  return { service, setFault };
 }
 
 /** Resolves with the port when the service listens. */

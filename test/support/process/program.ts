@@ -18,11 +18,7 @@ export function pathOf(name: string): string | undefined {
 }
 
 /** Runs a program to its end, and returns its exit code and all that it wrote. */
-export function run(
-  name: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): { readonly status: number | null; readonly text: string } {
+export function run(name: string, args: readonly string[], env: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(pathOf(name) ?? name, args, {
     encoding: 'utf8',
     env: { PATH: process.env['PATH'], ...env },

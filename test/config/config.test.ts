@@ -1,0 +1,416 @@
+/**
+ * The configuration of the process. Its settings: each is read alike from its variable and from its
+ * flag, and each mistake is reported once, under the name that was typed, without a password. Its
+ * API keys: the variable, the file, its lines, and what can be a key.
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createWriteStream, writeFileSync } from 'node:fs';
+import { platform, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiKeyProblems, type ApiKeyOption } from '../../src/app/api-keys.ts';
+import { readApiKeys, readApiKeysFile } from '../../src/app/read-api-keys.ts';
+import { readCommandLine } from '../../src/base/command-line.ts';
+import { HELP } from '../../src/process/commands.ts';
+import { PROCESS_SETTINGS, readConfig, SERVICE_FLAGS } from '../../src/process/config.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+/**
+ * Reads a configuration on a disk that has only the given files. `options` are those that are
+ * given, without the API keys.
+ */
+async function read(env: Env, args: readonly string[], files: Env = {}) {
+  const line = readCommandLine(args, { flags: SERVICE_FLAGS });
+  const config = await readConfig(line, env, async (path) => {
+    const text = files[path];
+    if (text !== undefined) return text;
+    throw new Error(`ENOENT: no such file or directory, open '${path}'`);
+  });
+  const { apiKeys, ...options } = config.options;
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { config, options: Object.fromEntries(given), apiKeys, mistakes: line.mistakes };
+}
+
+/** Resolves with all that is wrong. */
+async function mistakesIn(...given: Parameters<typeof read>): Promise<readonly string[]> {
+  return (await read(...given)).mistakes;
+}
+
+const SHOP = 'https://shop.example';
+const BOTH = ['http://a.example:8000', 'https://b.example'];
+const HUGE = '99999999999999999999';
+
+/** What texts of a setting mean, what else it must be, and texts that it cannot be. */
+const ROWS: readonly (readonly [
+  option: string,
+  valid: Readonly<Record<string, unknown>>,
+  expected?: string,
+  invalid?: readonly string[],
+])[] = [
+  [
+    'port',
+    { 0: 0, 8081: 8081, 65535: 65_535, '0080': 80 },
+    'an integer from 0 to 65535',
+    ['x', '-1', '65536', '1.5', '1e3', '0x50', ' 80', '80 ', '+80', HUGE],
+  ],
+  ['host', { '0.0.0.0': '0.0.0.0', '::1': '::1' }],
+  ['prefix', { '/a/b.c~d_e-f': '/a/b.c~d_e-f' }, 'segments such as /shop', ['shop', '/shop/']],
+  [
+    'dataFile',
+    { 'a b/ü.json': resolve('a b/ü.json'), '-x': resolve('-x'), 'file:///p.json': '/p.json' },
+    'the path of a file, without a slash at its end, or its file: URL',
+    ['pets/', 'file://host/x'],
+  ],
+  ['bodyLimitBytes', { 1: 1, 5242880: 5_242_880 }, 'an integer from 1 to 5242880', ['0', '1.5']],
+  ['accessLog', { on: true, off: false }, 'on or off', ['yes', 'true']],
+  ['page', { on: true, off: false }, 'on or off', ['no']],
+  [
+    'corsOrigins',
+    { '*': ['*'], [SHOP]: [SHOP], [BOTH.join(', ')]: BOTH },
+    'an origin such as https://shop.example, or *',
+    ['*,shop.example', '*,data:x', '*,'],
+  ],
+];
+
+for (const [option, valid, expected, invalid = []] of ROWS) {
+  const setting = PROCESS_SETTINGS.find((one) => one.option === option)!;
+  const [variable, flag] = [setting.variable, `--${setting.flag}`];
+  test(`${variable} and ${flag} are read alike`, async () => {
+    const valueIn = async (...given: Parameters<typeof read>): Promise<unknown> => {
+      const { config, mistakes } = await read(...given);
+      assert.deepEqual(mistakes, []);
+      return { ...config, ...config.options }[option as 'port'];
+    };
+    for (const [text, value] of Object.entries(valid)) {
+      assert.deepEqual(await valueIn({ [variable]: text }, []), value);
+      // The flag overrides the variable.
+      assert.deepEqual(await valueIn({ [variable]: 'not this' }, [flag, text]), value);
+      assert.deepEqual(await valueIn({}, [`${flag}=${text}`]), value);
+    }
+    for (const text of invalid) {
+      const part = text.split(',').at(-1)!;
+      // A number is shown as such.
+      const mistake = `must be ${expected}, not ${/^[0-9]{1,15}$/.test(part) ? part : `"${part}"`}`;
+      assert.deepEqual(await mistakesIn({ [variable]: text }, []), [`${variable} ${mistake}`]);
+      assert.deepEqual(await mistakesIn({}, [`${flag}=${text}`]), [`${flag} ${mistake}`]);
+    }
+  });
+}
+
+const DEFAULTS = { page: true, dataFile: resolve('data/pets.json') };
+const ON_ETCD = {
+  PETSTORE_ETCD_CA_FILE: 'ca.pem',
+  PETSTORE_ETCD_CERT_FILE: 'cert.pem',
+  PETSTORE_ETCD_KEY_FILE: 'key.pem',
+  PETSTORE_ETCD_USER: 'pets',
+  PETSTORE_ETCD_PASSWORD_FILE: 'password',
+  PETSTORE_MEMORY: 'off',
+  // The greatest limit on etcd.
+  PETSTORE_BODY_LIMIT: '1048576',
+};
+
+/** Arguments and variables, and the options that they are. */
+const OPTIONS: readonly (readonly [args: string, env: Env, options: object])[] = [
+  ['', {}, DEFAULTS],
+  ['', Object.fromEntries(PROCESS_SETTINGS.map(({ variable }) => [variable, ''])), DEFAULTS],
+  ['--memory --port=8080', {}, { page: true, memory: true }],
+  ['--memory off --access-log', {}, { ...DEFAULTS, accessLog: true }],
+  // In memory, a data file is used only if it is named.
+  [
+    '--memory',
+    { PETSTORE_DATA_FILE: 'p.json' },
+    { page: true, memory: { dataFile: resolve('p.json') } },
+  ],
+  [
+    '--etcd-prefix shop/ --etcd=https://a:2379,https://b:2379',
+    ON_ETCD,
+    {
+      page: true,
+      etcd: {
+        endpoints: ['https://a:2379', 'https://b:2379'],
+        ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
+        ...{ user: 'pets', passwordFile: 'password' },
+      },
+      bodyLimitBytes: 1_048_576,
+    },
+  ],
+];
+
+for (const [args, env, expected] of OPTIONS) {
+  test(`${args} with ${Object.keys(env).join()} is read as ${JSON.stringify(expected)}`, async () => {
+    const { config, options, mistakes } = await read(env, args === '' ? [] : args.split(' '));
+    assert.deepEqual([options, mistakes], [expected, []]);
+    assert.deepEqual([config.host, config.port], ['127.0.0.1', 8080]);
+    assert.match(config.generatedKey ?? '', /^[\w-]{32}$/);
+    assert.deepEqual(config.options.apiKeys, [config.generatedKey]);
+  });
+}
+
+const ETCD = 'PETSTORE_ETCD=http://e:1';
+const URLS = '--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not';
+const IN_ORIGIN = '--cors-origin must be https://shop.example, not';
+const NO_ETCD = 'PETSTORE_ETCD_PREFIX requires PETSTORE_ETCD or --etcd';
+
+/** Variables and arguments, separated by blanks, and the one mistake in them. */
+const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
+  [`${ETCD} PETSTORE_DATA_FILE=p.json`, 'PETSTORE_ETCD cannot be combined with PETSTORE_DATA_FILE'],
+  ['--etcd http://e:1 --memory', '--etcd cannot be combined with --memory'],
+  ['--memory --data-file x/', `--data-file must be ${ROWS[3]![2]}, not "x/"`],
+  ['--cors-origin *,https://shop.example/', `${IN_ORIGIN} "https://shop.example/"`],
+  ['--cors-origin HTTPS://me:secret@shop.example', `${IN_ORIGIN} "HTTPS://…@shop.example"`],
+  ['PETSTORE_ETCD_PREFIX=a/', NO_ETCD],
+  ['PETSTORE_ETCD_PREFIX=a/ PETSTORE_DATA_FILE=p.json', NO_ETCD],
+  ...['e:2379', 'http://e:1/path', 'ftp://e', 'http://', 'http://e?x', ''].map(
+    (url) => [`--etcd http://e:1,${url}`, `${URLS} "${url}"`] as const,
+  ),
+  ['--etcd http://user:secret@e:1', `${URLS} "http://…@e:1"`],
+  ['--etcd user:sec//ret@e:1', `${URLS} "…@e:1"`],
+  ['--etcd http://e:1,http://E:1/', '--etcd has http://e:1 twice'],
+  [
+    `${ETCD} --etcd-prefix pets`,
+    '--etcd-prefix must be visible ASCII characters that end in a slash, not "pets"',
+  ],
+  ...[
+    ['CERT_FILE', 'KEY_FILE'],
+    ['KEY_FILE', 'CERT_FILE'],
+    ['USER', 'PASSWORD_FILE'],
+    ['PASSWORD_FILE', 'USER'],
+  ].map(([one, other]) => {
+    const given = `PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_${one}=x`;
+    return [given, `PETSTORE_ETCD_${one} requires PETSTORE_ETCD_${other}`] as const;
+  }),
+  [`${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`, 'PETSTORE_ETCD_CA_FILE requires an https:// endpoint'],
+  ...['1048577', '5242881'].map((limit) => {
+    const mistake = `must be an integer from 1 to 1048576 on etcd, not ${limit}`;
+    return [`${ETCD} --body-limit ${limit}`, `--body-limit ${mistake}`] as const;
+  }),
+  ...[
+    ['PETSTORE_DATAFILE=x', 'PETSTORE_DATA_FILE'],
+    ['PETSTORE_PORT=9999', 'PORT'],
+    ['PETSTORE_HTTP_PORT=9999', 'PORT'],
+    ['PETSTORE_SERVICE_X=', 'PETSTORE_PREFIX'],
+  ].map(([given = '', meant]) => {
+    return [given, `Unknown variable ${given.split('=')[0]}: did you mean ${meant}?`] as const;
+  }),
+];
+
+test('What is wrong with options of etcd is found without its endpoints, too', async () => {
+  const env = { PETSTORE_ETCD_PREFIX: 'a', PETSTORE_ETCD_CERT_FILE: 'x' };
+  assert.deepEqual(await mistakesIn(env, []), [
+    'PETSTORE_ETCD_PREFIX must be visible ASCII characters that end in a slash, not "a"',
+    NO_ETCD,
+    'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD or --etcd',
+    'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD_KEY_FILE',
+  ]);
+});
+
+for (const [given, mistake] of MISTAKES) {
+  test(`${given} is a mistake: ${mistake}`, async () => {
+    const words = given.split(' ');
+    const variables = words.filter((word) => /^[A-Z_]+=/.test(word));
+    const env = Object.fromEntries(variables.map((word) => word.split(/=(.*)/, 2))) as Env;
+    const args = words.filter((word) => !variables.includes(word));
+    assert.deepEqual(await mistakesIn(env, args), [mistake]);
+  });
+}
+
+test('Variables that Kubernetes sets for Services named petstore or petstore-… are ignored', async () => {
+  for (const service of ['PETSTORE', 'PETSTORE_ETCD', 'PETSTORE_V2_API']) {
+    const ends = ['SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_PORT_HTTP', 'PORT_80_TCP_ADDR'];
+    const env = Object.fromEntries(ends.map((end) => [`${service}_${end}`, '80']));
+    for (const url of ['tcp://10.0.0.1:80', 'udp://[fd00::1]:80', '']) {
+      assert.deepEqual(await mistakesIn({ ...env, [`${service}_PORT`]: url }, []), []);
+    }
+  }
+});
+
+test('The help has each variable and each flag, once', () => {
+  const names = PROCESS_SETTINGS.flatMap(({ variable, flag }) => [variable, `--${flag || 'help'}`]);
+  for (const name of new Set([...names, '--help', '--version'])) {
+    assert.equal(HELP.match(new RegExp(`\\s${name}\\s`, 'g'))?.length, 1, name);
+  }
+});
+
+const SECRET = 'Secret-4711';
+const HEX = createHash('sha256').update(SECRET).digest('hex');
+const DIGEST = `sha256:${HEX}`;
+
+const VISIBLE = 'must be of visible ASCII characters, without a space';
+const LINE = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
+const CHARACTERS = 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
+const NOT_HEX = 'must have 64 hex digits after sha256:';
+const LIKE_A_DIGEST =
+  'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key';
+
+/** Reads a configuration with this API keys file. */
+const readFile = (keys: string): ReturnType<typeof read> =>
+  read({}, ['--api-keys-file=keys'], { keys });
+
+test('PETSTORE_API_KEYS has at most 1,000 keys and digests, separated by commas', async () => {
+  const many = Array.from({ length: 1000 }, (_, index) => `key-${index}`);
+  for (const [text, expected] of [
+    [' a , b\n', ['a', 'b']],
+    [`#a,${DIGEST}`, ['#a', DIGEST]],
+    [many.join(), many],
+  ] as const) {
+    const { config, apiKeys, mistakes } = await read({ PETSTORE_API_KEYS: text }, []);
+    assert.deepEqual([apiKeys, mistakes, config.generatedKey], [expected, [], undefined]);
+  }
+  for (const [PETSTORE_API_KEYS, mistake] of [
+    ['a,', 'key 2 of PETSTORE_API_KEYS must not be empty'],
+    [HEX, `key 1 of PETSTORE_API_KEYS ${LIKE_A_DIGEST}`],
+    [`a,${many.join()}`, 'PETSTORE_API_KEYS must be at most 1000 API keys, not 1001'],
+  ] as const) {
+    assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS }, []), [mistake]);
+  }
+});
+
+test('A line of the API keys file is a key, perhaps with a name and read-metrics', async () => {
+  const named = (key: string, name?: string, only?: 'metrics'): unknown => ({ key, name, only });
+  const plain = (...keys: readonly string[]): readonly unknown[] => keys.map((key) => named(key));
+  for (const [text, expected] of [
+    ['a\r\nb\r\n', plain('a', 'b')],
+    ['\n\n# the first\n  a#b  \n\t\n#b\n  # c\nd,e', plain('a#b', 'd,e')],
+    [`\ufeffa\n${DIGEST}\n`, plain('a', DIGEST)],
+    [`shop:\t \t${DIGEST}`, [named(DIGEST, 'shop')]],
+    ['p: : read-metrics', [named(':', 'p', 'metrics')]],
+    ['a  read-metrics\r', [named('a', undefined, 'metrics')]],
+    // Lines without a blank are keys.
+    ['shop:a\nshop:\nread-metrics', plain('shop:a', 'shop:', 'read-metrics')],
+  ] as const) {
+    const { apiKeys, mistakes } = await readFile(text);
+    assert.deepEqual([apiKeys, mistakes], [expected, []], JSON.stringify(text));
+  }
+});
+
+/** Wrong lines by the problem that each of them has. Those of a key are in KEYS. */
+const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]])[] = [
+  [LINE, [`${SECRET} ${SECRET}`, `shop: ${SECRET} read-metric`, `shop: ${SECRET} # a note`]],
+  [LINE, [`shop: ${SECRET} read-metrics ${SECRET}`, `shop : ${SECRET}`, `a: b: ${SECRET}`]],
+  [`has a name, which ${CHARACTERS}`, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
+  ['has a name, which must not be sha256', [`sha256: ${HEX}`]],
+  [LIKE_A_DIGEST, [`shop: ${HEX}`]],
+  [LINE, ['shop: read-metrics', 'shop: #later', 'shop: ', ' shop:\t\r', ' read-metrics']],
+  [VISIBLE, [`shop: ${SECRET}\u00a0x`]],
+];
+
+test('Any other line of the API keys file is a mistake, which quotes no part of it', async () => {
+  for (const [problem, lines] of WRONG_LINES) {
+    const expected = [`line 2 of --api-keys-file ${problem}`];
+    for (const line of lines) {
+      assert.deepEqual((await readFile(`good-key\n${line}\n`)).mistakes, expected, line);
+    }
+  }
+});
+
+test('An API keys file that is missing, or without a key, is a mistake', async () => {
+  for (const keys of ['', '# none\n']) {
+    const { mistakes } = await readFile(keys);
+    assert.deepEqual(mistakes, ['--api-keys-file must have at least one API key']);
+  }
+  const shown = ['/etc/petstore/keys', './keys', '../a-b/keys.txt', 'C:\\keys'];
+  // They may be API keys that were meant for the other variable.
+  const hidden = [SECRET, 'keys', DIGEST, 'a/b+c=', '/aB3/x+y', '/kEyThatIsLongerThanAFolder24'];
+  for (const path of [...shown, ...hidden]) {
+    const quoted = shown.includes(path) ? ` (${path})` : '';
+    const mistake = `PETSTORE_API_KEYS_FILE${quoted} cannot be read: ENOENT: no such file or directory`;
+    assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS_FILE: path }, []), [mistake]);
+  }
+  // A user who may not read the file is named.
+  const file = { name: 'FILE', text: '/etc/keys' };
+  const { mistakes } = await readApiKeys({ file }, async (path) => {
+    throw new Error(`EACCES: permission denied, open '${path}'`);
+  });
+  const cause = `by the user ${userInfo().username}: EACCES: permission denied`;
+  assert.deepEqual(mistakes, [`FILE (/etc/keys) cannot be read ${cause}`]);
+});
+
+test('The first twenty mistakes of an API keys file are reported, and how many more', async () => {
+  const { mistakes } = await readFile('a b\n'.repeat(100_000));
+  assert.equal(mistakes.length, 21);
+  assert.equal(mistakes[19], `line 20 of --api-keys-file ${LINE}`);
+  assert.equal(mistakes[20], '99980 more are wrong');
+  assert.equal((await readFile('a\n'.repeat(900))).mistakes.length, 21);
+});
+
+/** Texts by the problem that each of them has as a key; none quotes its key. */
+const KEYS: readonly (readonly [problem: string | undefined, keys: readonly string[]])[] = [
+  [undefined, ['a', 'k'.repeat(4096), '!~', 'a,b', '#k', 'sha256', 'xSHA256:', 'a:b', DIGEST]],
+  ['must not be empty', ['']],
+  ['must not be longer than 4096 bytes', ['k'.repeat(4097)]],
+  [LIKE_A_DIGEST, [HEX, HEX.toUpperCase()]],
+  [VISIBLE, [' ', 'a b', 'a\n', 'a\0', 'schlüssel', 'a\u2028']],
+  [NOT_HEX, ['sha256:', DIGEST.slice(0, -1), `${DIGEST}0`, `${DIGEST.slice(0, -1)}g`]],
+  ['must have sha256: in small letters', ['SHA256:abc', DIGEST.replace('sha', 'Sha')]],
+];
+
+const NAMES: typeof KEYS = [
+  [undefined, ['a', 'shop-2026', 'A.b_c-9', 'n'.repeat(64), 'sha256x']],
+  [CHARACTERS, ['', 'n'.repeat(65), 'a b', 'a:b', 'ä', 'a"', 'a\n', 'a/b']],
+  ['must not be sha256', ['sha256', 'SHA256', 'Sha256']],
+];
+
+test('A text is a key or a name, except for a reason that does not quote it', () => {
+  const problemOf = (option: ApiKeyOption): string | undefined =>
+    apiKeyProblems([option], 'keys')[0]?.sentence;
+  for (const [problem, keys] of KEYS) {
+    for (const key of keys) assert.equal(problemOf(key), problem, key);
+  }
+  for (const [problem, names] of NAMES) {
+    const expected = problem && `has a name, which ${problem}`;
+    for (const name of names) assert.equal(problemOf({ key: 'k', name }), expected, name);
+  }
+});
+
+test('A duplicate name or key is refused, and so is a key with its digest', () => {
+  const [upper, sentence] = [`sha256:${HEX.toUpperCase()}`, 'repeats the key of'];
+  const again = [{ option: 'keys[1]', sentence, other: 'keys[0]' }];
+  for (const keys of [
+    ['a', 'a'],
+    [SECRET, DIGEST],
+    [{ key: DIGEST, name: 'x' }, SECRET],
+    [DIGEST, upper],
+  ]) {
+    assert.deepEqual(apiKeyProblems(keys, 'keys'), again);
+  }
+  const names = ['x', 'X'].map((name) => ({ key: `key-${name}`, name }));
+  assert.deepEqual(apiKeyProblems(names, 'keys'), []);
+});
+
+test('An API keys file of up to 1 MiB is read, and a longer one refused', async (t) => {
+  const path = join(tempDir(t), 'keys');
+  for (const text of ['', 'é\n'.repeat(100), 'x'.repeat(1 << 20)]) {
+    writeFileSync(path, text);
+    assert.equal(await readApiKeysFile(path), text);
+  }
+  writeFileSync(path, 'x'.repeat((1 << 20) + 1));
+  await assert.rejects(readApiKeysFile(path), /^Error: it is longer than 1048576 bytes$/);
+});
+
+const POSIX = { timeout: 60_000, skip: platform() === 'win32' && 'Windows has no such files' };
+
+test(
+  'A pipe or a device is read to its end, and refused if that does not come',
+  POSIX,
+  async (t) => {
+    assert.equal(await readApiKeysFile('/dev/null'), '');
+    await assert.rejects(readApiKeysFile('/dev/zero'), /it is longer than 1048576 bytes/);
+    const path = join(tempDir(t), 'keys');
+    execFileSync('mkfifo', [path]);
+    // It waits for a writer, and for the rest.
+    const text = readApiKeysFile(path);
+    await sleep(50);
+    const pipe = createWriteStream(path);
+    pipe.write('a\n');
+    await sleep(50);
+    pipe.end('b\n');
+    assert.equal(await text, 'a\nb\n');
+    await assert.rejects(readApiKeysFile(path), /^Error: it did not end within 5000 ms$/);
+  },
+);

@@ -1,0 +1,339 @@
+/**
+ * src/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files.
+ * src/ops/README.md: each program accepts its block, a proxy serves the service with it, and a
+ * start waits as the systemd unit says.
+ */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Histogram } from '../../src/base/histogram.ts';
+import type { StoreStats } from '../../src/model/pet-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { freePort, KEY, listenFor, openService, RUNTIME } from '../support/http/service.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
+import { end, portOf, runNode, startFor, startProgram } from '../support/process/process.ts';
+import { needs, pathOf, run } from '../support/process/program.ts';
+import { blockOf, readText } from '../support/project.ts';
+
+const MONITORING = 'src/ops/monitoring.md';
+const PROMTOOL = needs('promtool');
+
+/** Returns a folder with the files of the page, as in /etc/prometheus. */
+function writeFiles(t: TestContext): string {
+  const folder = tempDir(t);
+  writeFileSync(join(folder, 'prometheus.yml'), blockOf(MONITORING, 'yaml', 'scrape_configs:'));
+  writeFileSync(join(folder, 'petstore-alerts.yml'), blockOf(MONITORING, 'yaml', 'alert:'));
+  writeFileSync(join(folder, 'petstore-key'), 'key\n');
+  return folder;
+}
+
+/** Not of the service's own class: a store of another program may have its own. */
+const HISTOGRAM = { bounds: [1, 2], counts: [3, 0, 2], sum: 9 } as unknown as Histogram;
+
+/** All that the two kinds of store measure. */
+const STATS: Required<StoreStats> = {
+  ...{ refusedCreates: 1, unknownCreates: 1, queueLength: 1, keysHeld: 1, keysEvicted: 1 },
+  ...{ journalBytes: 1, snapshotBytes: 1, conflicts: 1 },
+  ...{ commitPets: HISTOGRAM, commitSeconds: HISTOGRAM },
+  ...{ syncSeconds: HISTOGRAM, barrierSeconds: HISTOGRAM },
+  calls: [{ call: 'put', outcome: 'ok', endpoint: 'http://e:1', value: 1 }],
+};
+
+/** Resolves with the text of all metrics. */
+async function scrape(t: TestContext): Promise<string> {
+  const store = { ...createMemoryStore(), stats: () => STATS };
+  const service = await openService(t, { store, runtime: RUNTIME });
+  await service.post({ name: 'Rex', categoryId: 1 });
+  return (await service.fetch('/metrics')).text();
+}
+
+/** Returns the names and types in the page's list. */
+function listedMetrics(): ReadonlyMap<string, string> {
+  const rows = readText(MONITORING).matchAll(/^\| (`[a-z_`, ]+`) \| (\w+) \|/gm);
+  return new Map(
+    [...rows].flatMap(([, names = '', type = '']) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, type] as const),
+    ),
+  );
+}
+
+test('The page lists each metric with its type, and names no other metric', async (t) => {
+  const text = await scrape(t);
+  const shown = text.matchAll(/^# TYPE (\w+) (\w+)$/gm);
+  const listed = listedMetrics();
+  assert.deepEqual([...listed].sort(), Array.from(shown, ([, ...row]) => row).sort());
+  assert.match(text, /^petstore_store_commit_pets_bucket\{le="2"\} 3\n.*le="\+Inf"\} 5$/m);
+  const queries = blockOf(MONITORING, 'yaml', 'alert:') + blockOf(MONITORING, 'promql');
+  for (const [name] of queries.matchAll(/\b(?:petstore|process)_\w+/g)) {
+    assert.ok(listed.has(name.replace(/_bucket$/, '')), `A query names ${name}`);
+  }
+});
+
+test('promtool accepts the metrics, the configuration and the rules', PROMTOOL, async (t) => {
+  const folder = writeFiles(t);
+  const file = join(folder, 'metrics');
+  writeFileSync(file, await scrape(t));
+  const checked = run('sh', ['-c', 'promtool check metrics < "$0"', file]);
+  assert.deepEqual(checked, { status: 0, text: '' });
+  const { status, text } = run('promtool', ['check', 'config', join(folder, 'prometheus.yml')]);
+  assert.equal(status, 0, text);
+  assert.match(text, /prometheus\.yml is valid/);
+  assert.match(text, /SUCCESS: 6 rules found/);
+  assert.doesNotMatch(text, /FAILED|warn/i);
+});
+
+/** Returns series: per 15 s, `fast` requests take up to 0.5 s, and `all` requests up to 1 s. */
+const durations = (operation: string, fast: number, all: number): readonly string[] =>
+  Object.entries({ '0.5': fast, 1: all, '+Inf': all }).map(
+    ([le, count]) =>
+      `petstore_http_request_duration_seconds_bucket{operation="${operation}",le="${le}"} 0+${count}x80`,
+  );
+const requests = (operation: string, status: number, values: string): string =>
+  `petstore_http_requests_total{operation="${operation}",status="${status}"} ${values}`;
+
+/** For each rule, series on which it fires, and on which it does not. */
+const ALERTS: readonly (readonly [alert: string, isFiring: boolean, ...series: string[]])[] = [
+  ['PetstoreDown', true, 'up{job="petstore"} 1x20 0x60'],
+  ['PetstoreDown', false, 'up{job="petstore"} 1x80'],
+  ['PetstoreDown', false, 'up{job="other"} 0x80'],
+  ['PetstoreDown', false, 'up{job="petstore"} 1x77 0x2'],
+  ['PetstoreCannotStore', true, 'petstore_store_can_store 1x20 0x60'],
+  ['PetstoreCannotStore', true, 'petstore_store_refused_creates_total 0x70 1x10'],
+  ['PetstoreCannotStore', false, 'petstore_store_can_store 1x80'],
+  ['PetstoreCannotStore', false, 'petstore_store_refused_creates_total 4x80'],
+  ['PetstoreFails', true, requests('getPet', 200, '0+100x80'), requests('getPet', 503, '0+1x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1000x80'), requests('getPet', 503, '0+1x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('getPet', 404, '0+100x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('readyz', 503, '0+15x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '7x80'), requests('getPet', 503, '7x80')],
+  ['PetstoreSlow', true, ...durations('createPet', 90, 100)],
+  ['PetstoreSlow', false, ...durations('createPet', 100, 100)],
+  ['PetstoreSlow', false, ...durations('metrics', 90, 100)],
+  ['PetstoreRefusesConnections', true, 'petstore_http_refused_connections_total 0+1x80'],
+  ['PetstoreRefusesConnections', false, 'petstore_http_refused_connections_total 3x80'],
+  ['PetstoreKeysNotReloaded', true, 'petstore_api_key_reload_failures_total 0x40 1x40'],
+  ['PetstoreKeysNotReloaded', false, 'petstore_api_key_reload_failures_total 1x80'],
+];
+
+/** Returns a test of promtool: the samples of an expression after 20 minutes of the series. */
+function exampleOf(series: readonly string[], expr: string, exp_samples: object[]): object {
+  const input_series = series.map((text) => {
+    const [, name, values] = /^(\w+(?:\{.*\})?) (.*)$/.exec(text)!;
+    return { series: name, values };
+  });
+  const promql_expr_test = [{ expr, eval_time: '20m', exp_samples }];
+  return { interval: '15s', input_series, promql_expr_test };
+}
+
+/** Checks that the rules of the page pass these tests of promtool. */
+function assertRules(t: TestContext, tests: readonly object[]): void {
+  const folder = writeFiles(t);
+  const file = join(folder, 'test.yml');
+  // JSON is YAML.
+  const content = { rule_files: ['petstore-alerts.yml'], evaluation_interval: '15s', tests };
+  writeFileSync(file, JSON.stringify(content));
+  const { status, text } = run('promtool', ['test', 'rules', file]);
+  assert.equal(status, 0, text);
+}
+
+test('Each alert rule fires on bad series, and not on good series', PROMTOOL, (t) => {
+  const names = blockOf(MONITORING, 'yaml', 'alert:').matchAll(/(?<=alert: )\w+/g);
+  const rules = Array.from(names, ([name]) => name);
+  assert.deepEqual(rules, [...new Set(ALERTS.map(([alert]) => alert))]);
+  const tests = ALERTS.map(([alert, isFiring, ...series]) => {
+    const expr = `count(ALERTS{alertname="${alert}",alertstate="firing"})`;
+    return exampleOf(series, expr, isFiring ? [{ labels: '{}', value: 1 }] : []);
+  });
+  assertRules(t, tests);
+});
+
+test('The query for API keys returns the last use of each name, across restarts', PROMTOOL, (t) => {
+  const name = 'petstore_api_key_last_used_timestamp_seconds';
+  const used = (key: string, instance: string, values: string): string =>
+    `${name}{job="petstore",key="${key}",instance="${instance}"} ${values}`;
+  const series = [
+    used('old', 'a', '200x40 0x40'),
+    used('old', 'b', '100x80'),
+    used('new', 'a', '0x79 1190'),
+    used('never', 'a', '0x80'),
+  ];
+  const expected = [
+    { labels: '{key="old"}', value: 1000 },
+    { labels: '{key="new"}', value: 10 },
+  ];
+  assertRules(t, [exampleOf(series, blockOf(MONITORING, 'promql'), expected)]);
+});
+
+const OPERATIONS = 'src/ops/README.md';
+const ADDRESS = '127.0.0.1:8080';
+
+/** A proxy, and its configuration: the block of the page for this machine, and what it needs. */
+interface Proxy {
+  readonly program: string;
+  readonly scheme: 'http' | 'https';
+  configuration(block: Block, folder: string, port: number): string;
+  /** The arguments before the file: to check it, and to serve with it. */
+  readonly check: readonly string[];
+  readonly serve: readonly string[];
+}
+
+/** Returns the block of the page with these texts replaced. */
+type Block = (texts: Readonly<Record<string, string>>) => string;
+
+const NGINX: Proxy = {
+  program: 'nginx',
+  scheme: 'https',
+  configuration(block, folder, port) {
+    const server = block({
+      '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
+      '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
+      'listen 443': `listen 127.0.0.1:${port}`,
+    });
+    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+    const own = paths.map((name) => `${name}_temp_path ${join(folder, name)};`).join('\n');
+    const main = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log stderr;`;
+    return `${main}\nevents {}\nhttp {\naccess_log off;\n${own}\n${server}}\n`;
+  },
+  check: ['-t', '-c'],
+  serve: ['-c'],
+};
+
+const CADDY: Proxy = {
+  program: 'caddy',
+  scheme: 'http',
+  // With the name of a host Caddy would ask for a certificate.
+  configuration: (block, _folder, port) =>
+    `{\n\tadmin off\n}\n${block({ 'pets.example {': `http://127.0.0.1:${port} {` })}`,
+  check: ['validate', '--adapter', 'caddyfile', '--config'],
+  serve: ['run', '--adapter', 'caddyfile', '--config'],
+};
+
+const HAPROXY: Proxy = {
+  program: 'haproxy',
+  scheme: 'https',
+  configuration: (block, folder, port) =>
+    block({
+      '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
+      'bind :443': `bind 127.0.0.1:${port}`,
+    }),
+  check: ['-c', '-f'],
+  serve: ['-db', '-f'],
+};
+
+/** Sends a request with the key, and resolves with the response and its body. */
+async function send(origin: string, path: string, body?: string) {
+  const request = origin.startsWith('https') ? requestHttps : requestHttp;
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+  const method = body === undefined ? 'GET' : 'POST';
+  const sent = request(`${origin}${path}`, { method, headers, ca: CERTIFICATE_PEM, agent: false });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { response, text: (await response.toArray()).join('') };
+}
+
+for (const proxy of [NGINX, CADDY, HAPROXY]) {
+  const { program, scheme } = proxy;
+
+  test(`${program} accepts its block, and serves with it`, needs(program), async (t) => {
+    const [folder, port] = [tempDir(t), await freePort()];
+    const service = await openService(t, { prefix: '/shop' });
+    const block: Block = (texts) => {
+      let text = blockOf(OPERATIONS, program);
+      for (const [from, to] of Object.entries({
+        [ADDRESS]: `127.0.0.1:${service.port}`,
+        ...texts,
+      })) {
+        assert.ok(text.includes(from), `The block has no ${from}`);
+        text = text.replaceAll(from, to);
+      }
+      return text;
+    };
+    const file = join(folder, 'config');
+    writeFileSync(file, proxy.configuration(block, folder, port));
+    writeFileSync(join(folder, 'cert.pem'), CERTIFICATE_PEM);
+    writeFileSync(join(folder, 'key.pem'), KEY_PEM);
+    writeFileSync(join(folder, 'both.pem'), CERTIFICATE_PEM + KEY_PEM);
+    const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const { status: checked, text } = run(program, [...proxy.check, file], home);
+    assert.equal(checked, 0, text);
+    assert.doesNotMatch(text, /warn|alert|emerg|not formatted/i);
+    const started = startProgram(pathOf(program)!, [...proxy.serve, file], { env: home });
+    t.after(() => end(started, 'SIGKILL'));
+    const origin = `${scheme}://127.0.0.1:${port}`;
+    const statusNow = async (): Promise<number | undefined> =>
+      (await send(origin, '/shop/livez').catch(() => undefined))?.response.statusCode;
+    let status = await statusNow();
+    for (; status === undefined; status = await statusNow()) {
+      assert.equal(started.child.exitCode, null, started.stderr());
+      await sleep(50);
+    }
+    assert.equal(status, 200);
+    const created = await send(origin, '/shop/v1/pets', '{"name":"Rex","categoryId":7}');
+    assert.equal(created.response.statusCode, 201);
+    assert.equal(created.response.headers.location, '/shop/v1/pets/1');
+    const list = await send(origin, '/shop/v1/pets?limit=1');
+    assert.equal(list.text, `[${created.text}]`);
+    // An encoded slash stays in its segment only if the proxy passes the path unchanged.
+    const unknown = await send(origin, '/shop/v1/pets/%2F1');
+    assert.match(unknown.text, /^\{"code":"not_found",/);
+    assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
+  });
+}
+
+const UNIT = blockOf(OPERATIONS, 'ini', '[Service]');
+
+test('systemd-analyze accepts both units of the page', needs('systemd-analyze'), (t) => {
+  const folder = tempDir(t);
+  const units = { 'petstore.service': UNIT, 'petstore.socket': blockOf(OPERATIONS, 'ini', '[Socket]') };
+  assert.ok(units['petstore.socket'].includes(`ListenStream=${ADDRESS}\n`));
+  for (const [name, unit] of Object.entries(units)) {
+    writeFileSync(join(folder, name), unit.replaceAll('/usr/bin/node', process.execPath));
+  }
+  const paths = Object.keys(units).map((name) => join(folder, name));
+  // The output has lines about units of the machine, too.
+  const { text } = run('systemd-analyze', ['verify', ...paths]);
+  const ours = text.split('\n').filter((line) => line.includes('petstore'));
+  assert.deepEqual(ours, []);
+});
+
+/** Returns the arguments of ExecStartPost=, as systemd parses them. */
+function waitArguments(port: number): readonly string[] {
+  const [, command = ''] = /^ExecStartPost=\/usr\/bin\/node ((?:.*\\\n)*.*)$/m.exec(UNIT) ?? [];
+  // To systemd, a backslash at the end of a line is a blank, and double quotes make one word.
+  const joined = command.replaceAll('\\\n', ' ').replace('127.0.0.1:8080', `127.0.0.1:${port}`);
+  const [, words = '', quoted = ''] = /^([^"]*) "([^"]*)"$/.exec(joined) ?? [];
+  assert.ok(quoted.includes('/readyz'), command);
+  // systemd would replace these.
+  assert.doesNotMatch(command, /[$%]/);
+  return [...words.split(' '), quoted];
+}
+
+/** Waits as the unit does. Resolves with the exit code. */
+async function wait(port: number, mainPid: number | undefined): Promise<number | string> {
+  return (await runNode(waitArguments(port), { env: { MAINPID: String(mainPid) } })).code;
+}
+
+test('The unit waits until the service is ready, while it responds with 503', async (t) => {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    response.writeHead(asked < 4 ? 503 : 200).end();
+  });
+  assert.equal(await wait(await listenFor(t, server), process.pid), 0);
+  assert.equal(asked, 4);
+});
+
+test('The unit stops waiting if the service has ended', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory']);
+  const port = await portOf(service);
+  const { pid } = service.child;
+  await end(service, 'SIGKILL');
+  assert.equal(await wait(port, pid), 1);
+});

@@ -1,0 +1,363 @@
+/**
+ * How the process starts: its greeting, addresses and files, and why a start is refused; and how it
+ * ends: by a signal, at its deadline, in the middle of a start. SIGHUP: API keys are read again, at
+ * any time, or the terminal of the process was closed.
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { listen } from '../support/http/service.ts';
+import { openWire, talk } from '../support/http/wire.ts';
+import {
+  addPet,
+  assertRefused,
+  end,
+  KEY,
+  listPets,
+  logged,
+  metricOf,
+  PET,
+  portOf,
+  type Process,
+  SERVER_JS,
+  startFor,
+  startOn,
+  startProgram,
+} from '../support/process/process.ts';
+import { pathOf } from '../support/process/program.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
+
+const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
+const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all of 127.0.0.0/8' };
+
+test('The process reads its variables, serves, and puts all pets into the data file at its end', async (t) => {
+  const cwd = realpathSync(tempDir(t));
+  const env = {
+    ...{ PORT: '0', HOST: '0.0.0.0', PETSTORE_PREFIX: '/shop', PETSTORE_API_KEYS: KEY },
+    ...{ PETSTORE_DATA_FILE: 'sub/pets.json', PETSTORE_BODY_LIMIT: String(PET.length) },
+  };
+  const service = startFor(t, [], { cwd, env });
+  // Without PORT it would be 8080.
+  const [, port] = /^http:\/\/0\.0\.0\.0:(?!8080\/)([0-9]+)\/shop$/.exec(await service.ready())!;
+  const url = `http://127.0.0.1:${port}/shop`;
+  assert.equal((await addPet(url)).status, 201);
+  assert.equal((await addPet(url, KEY, `${PET} `)).status, 413);
+  const folder = join(cwd, 'sub');
+  const dataFile = join(folder, 'pets.json');
+  const greeting = service.stdout();
+  for (const part of [`(process ${service.child.pid})`, `in ${dataFile}, with a journal`]) {
+    assert.ok(greeting.includes(part), part);
+  }
+  assert.match(greeting, new RegExp(`^Open ${url}/ in a browser[^]* ${url}/v1/pets\n$`, 'm'));
+  // The files are for their owner only.
+  const names = ['.', 'pets.json', 'pets.json.journal', 'pets.json.lock'];
+  const modes = names.map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8));
+  assert.deepEqual(modes, ['700', '600', '600', '600']);
+  assert.equal(await end(service, 'SIGINT'), 0);
+  assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
+  assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
+  const events = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
+});
+
+test('The service listens on its one address and on no other', LINUX, async (t) => {
+  const service = startFor(t, ['--host', '127.0.0.2', '--port', '0', '--memory']);
+  const { port, hostname } = new URL(await service.ready());
+  assert.equal(hostname, '127.0.0.2');
+  assert.equal((await fetch(`http://127.0.0.2:${port}/livez`)).status, 200);
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/livez`));
+});
+
+test('With --memory, a named data file is read and never written; --page=off removes the page', async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const data = '[{"id":5,"name":"Old","categoryId":1}]';
+  writeFileSync(dataFile, data);
+  const service = startFor(t, ['--port=0', '--memory', '--page=off', '--data-file', dataFile]);
+  const url = await service.ready();
+  assert.doesNotMatch(service.stdout(), /browser/);
+  assert.equal((await fetch(`${url}/`)).status, 404);
+  assert.equal((await fetch(`${url}/docs`)).status, 404);
+  assert.match(service.stdout(), /keeps its pets in memory only, until it ends; it began with/);
+  assert.match(service.stderr(), /"event":"Started".*"pets":1\b/);
+  assert.match(await (await addPet(url)).text(), /"id":6/);
+  assert.match(await (await listPets(url)).text(), /Old[^]*Rex/);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.equal(readFileSync(dataFile, 'utf8'), data);
+  assert.deepEqual(readdirSync(folder), ['pets.json']);
+});
+
+test('A generated API key is shown, works, differs, and is not logged', async (t) => {
+  const keys = [0, 1].map(async () => {
+    const service = startFor(t, ['--port', '0', '--memory'], { env: {} });
+    const url = await service.ready();
+    const key = /^No API key is configured, .*: (\S{32,})$/m.exec(service.stdout())![1]!;
+    assert.equal((await addPet(url, key)).status, 201);
+    assert.equal((await listPets(url, `${key}x`)).status, 401);
+    assert.equal(service.stderr().includes(key), false);
+    return key;
+  });
+  assert.equal(new Set(await Promise.all(keys)).size, 2);
+});
+
+test('No API key is left in the environment, nor passed on to `flock`; a warning is logged', async (t) => {
+  const folder = tempDir(t);
+  const seen = join(folder, 'seen');
+  const script = `#!/bin/sh\nenv > ${seen}\nexec ${pathOf('flock')} "$@"\n`;
+  writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
+  // A diagnostic report has the environment as the system sees it.
+  const hook = `process.on('SIGUSR2', () => {
+    console.error(JSON.stringify(process.report.getReport()));
+    process.emitWarning('From the test');
+  })`;
+  const PATH = `${folder}:${process.env['PATH'] ?? ''}`;
+  const env = { PETSTORE_API_KEYS: KEY, PATH, OTHER: 'secret' };
+  const service = startOn(t, join(folder, 'pets.json'), { env, hook });
+  await service.ready();
+  assert.doesNotMatch(readFileSync(seen, 'utf8'), new RegExp(`${KEY}|secret`));
+  service.child.kill('SIGUSR2');
+  await logged(service, '"Node.js warns","cause":"Warning: From the test"');
+  assert.match(service.stderr(), /"OTHER":"secret"/);
+  assert.doesNotMatch(service.stderr(), new RegExp(KEY));
+  for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
+});
+
+test('If the port is in use, the start is refused in one line, and no file is made', async (t) => {
+  const other = createServer();
+  t.after(() => other.close());
+  const port = await listen(other);
+  const dataFile = join(tempDir(t), 'pets.json');
+  const service = startFor(t, ['--port', String(port), '--data-file', dataFile]);
+  const line = `Cannot listen on 127.0.0.1, port ${port}: the port is in use`;
+  await assertRefused(service, new RegExp(`^petstore: ${line}\n$`));
+  assert.equal(existsSync(dataFile), false);
+});
+
+test('If the working directory was removed, the start is refused in one line', async (t) => {
+  const script = 'rmdir "$PWD" && exec "$@"';
+  const args = ['-c', script, 'sh', process.execPath, SERVER_JS, '--port', '0'];
+  const service = startProgram('sh', args, { cwd: tempDir(t) });
+  assert.deepEqual([await service.exit(), service.stdout()], [1, '']);
+  assert.match(service.stderr(), /^petstore: ENOENT.*\n$/);
+});
+
+test('If no folder can be made for the data file, the start is refused', PROC, async (t) => {
+  // mkdir with `recursive` of node:fs never ends here.
+  const service = startOn(t, '/proc/nope/sub/pets.json');
+  await assertRefused(service, /^petstore: .*\/proc\/nope.*\n$/);
+});
+
+/** The signal comes in the first iteration of the event loop after the service listens. */
+const STOP_AT_START = `import net from 'node:net';
+const { listen } = net.Server.prototype;
+net.Server.prototype.listen = function (...args) {
+  this.once('listening', () => setImmediate(() => process.kill(process.pid, 'SIGTERM')));
+  return listen.apply(this, args);
+};`;
+
+test('A service that is stopped during its start does not log that it started', async (t) => {
+  const service = startOn(t, undefined, { hook: STOP_AT_START });
+  assert.equal(await service.exit(), 0);
+  assert.equal(service.stdout(), '');
+  const events = eventsOf(service).filter((event) => event !== 'Made an empty data file');
+  assert.deepEqual(events, ['Stopping', 'Stopped']);
+});
+
+test('A service that is stopped while it reads a damaged file names the damage', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  writeFileSync(path, '[{"id":1}]');
+  const service = startOn(t, path, { hook: STOP_AT_START });
+  assert.equal(await service.exit(), 1);
+  assert.match(service.stderr(), /"Stopping"[^]*pets\.json is not a list of pets/);
+});
+
+test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {
+  const silent = createServer();
+  const port = await listen(silent);
+  t.after(() => silent.close());
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'a-key\n');
+  const etcd = ['--etcd', `http://127.0.0.1:${port}`];
+  // With an inherited socket, the service opens its store before it listens.
+  const service = openSupervisor(t).start([...etcd, '--api-keys-file', keysFile], {});
+  await once(silent, 'connection');
+  service.child.kill('SIGHUP');
+  await logged(service, '"Read the API keys again"');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  const events = ['Read the API keys again', 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
+});
+
+test('A request that is still in progress 5 s after SIGTERM is cut off, and the exit code is 0', async (t) => {
+  // Shortens a timer of exactly five seconds.
+  const hook = `const { setTimeout } = globalThis;
+globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 0 : ms, ...rest);`;
+  const service = startOn(t, undefined, { hook });
+  const port = await portOf(service);
+  (await openWire(t, port)).socket.write('GET /livez HTTP/1.1\r\n');
+  // The service has read that when it refuses another connection's request.
+  await talk(port, 'x\r\n\r\n');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.deepEqual(eventsOf(service).slice(-2), ['Stopping', 'Stopped']);
+});
+
+test('A stop that fails exits with 1, and logs the reason', async (t) => {
+  const module = new URL('stores/log-store.js', pathToFileURL(SERVER_JS));
+  const hook = `const { LogStore } = await import('${module}');
+LogStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
+  const service = startOn(t, undefined, { hook });
+  await service.ready();
+  assert.equal(await end(service, 'SIGTERM'), 1);
+  assert.match(service.stderr(), /"Graceful shutdown failed","cause":"The pets are not safe"\}\n$/);
+});
+
+test('The service continues after the reader of its log has ended', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory', '--access-log', 'on']);
+  const url = await service.ready();
+  service.child.stderr?.destroy();
+  for (let i = 0; i < 3; i += 1) assert.equal((await listPets(url)).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+function eventsOf(service: Process): readonly unknown[] {
+  const lines = service.stderr().trimEnd().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { event?: unknown }).event);
+}
+
+const hasPython =
+  spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0;
+const PTY = { skip: !hasPython && 'Only python3, from 3.9 on, makes a terminal here' };
+
+test('Without an API keys file and a terminal, SIGHUP changes nothing', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory']);
+  const url = await service.ready();
+  service.child.kill('SIGHUP');
+  await logged(service, '"There is no API keys file to read again"');
+  assert.equal((await listPets(url)).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+test('SIGHUP reads the API keys file again, and a bad file changes nothing', async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'shop-1: key-old\n');
+  const args = ['--port', '0', '--memory', '--api-keys-file', keysFile];
+  const service = startFor(t, args, { env: { PETSTORE_API_KEYS: 'key-fixed' } });
+  const url = await service.ready();
+  /** What the keys open, and how often a reload failed. */
+  const state = async (): Promise<readonly unknown[]> => {
+    const keys = ['key-old', 'key-new', 'key-fixed'];
+    const lists = await Promise.all(keys.map((key) => listPets(url, key)));
+    const failures = metricOf(url, 'petstore_api_key_reload_failures_total', 'key-fixed');
+    return [...lists.map(({ status }) => status), await failures];
+  };
+  const reload = async (text: string, event: string): Promise<void> => {
+    writeFileSync(keysFile, text);
+    service.child.kill('SIGHUP');
+    await logged(service, event);
+  };
+  assert.deepEqual(await state(), [200, 401, 200, 0]);
+  await reload('shop-2: key-new\n', '"Read the API keys again"');
+  assert.deepEqual(await state(), [401, 200, 200, 0]);
+  await reload('shop-2: key-new\nshop-2: key-old\n', '"Kept the API keys in force"');
+  const mistake = `line 2 of --api-keys-file (${keysFile}) repeats the name of line 1`;
+  assert.ok(service.stderr().includes(mistake));
+  assert.deepEqual(await state(), [401, 200, 200, 1]);
+
+  // The service waits for a writer of the pipe, and serves and stops meanwhile.
+  rmSync(keysFile);
+  execFileSync('mkfifo', [keysFile]);
+  service.child.kill('SIGHUP');
+  assert.deepEqual(await state(), [401, 200, 200, 1]);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.doesNotMatch(service.stdout() + service.stderr(), /key-/);
+});
+
+test('A SIGHUP while the configuration is read reloads the API keys after it', async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  execFileSync('mkfifo', [keysFile]);
+  const args = ['--memory', '--port', '0', '--api-keys-file', keysFile];
+  const service = startFor(t, args, { env: {} });
+  // It opens as soon as the service reads the pipe.
+  const pipe = await open(keysFile, 'w');
+  service.child.kill('SIGHUP');
+  writeFileSync(`${keysFile}.new`, 'new-key\n');
+  renameSync(`${keysFile}.new`, keysFile);
+  await pipe.writeFile('old-key\n');
+  await pipe.close();
+  const url = await service.ready();
+  await logged(service, '"Read the API keys again"');
+  assert.equal((await listPets(url, 'old-key')).status, 401);
+  assert.equal((await listPets(url, 'new-key')).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+/** Which stream is left on the terminal, and what the other two are numbered. */
+const STREAMS = [
+  ['standard input', '1 2'],
+  ['standard output', '0 2'],
+  ['standard error', '0 1'],
+] as const;
+
+for (const [left, redirected] of STREAMS) {
+  const name = `A service with its ${left} on a terminal that is closed stops cleanly`;
+  test(name, PTY, async (t) => {
+    const folder = tempDir(t);
+    const [keysFile, log] = [join(folder, 'keys'), join(folder, 'log')];
+    writeFileSync(keysFile, 'a-key\n');
+    const service = [SERVER_JS, '--memory', '--port', '0', '--api-keys-file', keysFile];
+    const args = ['-c', TERMINAL, log, redirected, process.execPath, ...service];
+    const { stdout } = spawnSync('python3', args, { encoding: 'utf8', timeout: 60_000 });
+    // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit if its terminal is gone; newer ones do
+    // not.
+    const code = process.versions.node.startsWith('20.') ? '(0|-6|-11)' : '0';
+    assert.match(stdout, new RegExp(`^exit code ${code}\n$`));
+    // A log on the terminal ends with the terminal.
+    if (!redirected.endsWith('2')) return;
+    assert.match(readFileSync(log, 'utf8'), /"Stopping","signal":"SIGHUP"[^]*"Stopped"/);
+  });
+}
+
+/**
+ * Runs a command on its own terminal, with some streams in a log, and closes the terminal after the
+ * service has read its keys again.
+ */
+const TERMINAL = `
+import os, pty, select, signal, sys, time
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+pid, terminal = pty.fork()
+if pid == 0:
+    for stream in sys.argv[2].split():
+        os.dup2(log, int(stream))
+    os.execv(sys.argv[3], sys.argv[3:])
+def wait_for(text):
+    while text not in open(sys.argv[1]).read():
+        if select.select([terminal], [], [], 0.02)[0]:
+            os.write(log, os.read(terminal, 65536))
+wait_for('"Started"')
+os.kill(pid, signal.SIGHUP)
+wait_for('Read the API keys again')
+os.close(terminal)
+# A shell sends a signal of its own, and so the service gets more than one.
+for _ in range(20):
+    os.kill(pid, signal.SIGHUP)
+    time.sleep(0.01)
+_, status = os.waitpid(pid, 0)
+print('exit code', os.waitstatus_to_exitcode(status))
+`;
