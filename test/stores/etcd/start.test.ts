@@ -51,6 +51,22 @@ for (const [answers, expected] of JOININGS) {
   });
 }
 
+for (const [what, compare] of [
+  ['that a key is absent', /"CREATE".*"key":"[^"]*","create/],
+  ['that a range is absent', /"CREATE".*"range_end"/],
+  ['for an equal value', /"EQUAL".*"value"/],
+  ['for a greater value', /"GREATER"/],
+  ['for a less value', /"LESS"/],
+] as const) {
+  test(`A start is refused if the server ignores compares ${what}`, async (t) => {
+    const { etcd } = await openSimulated(t);
+    const { txn } = etcd;
+    etcd.txn = ({ compare: all = [], ...rest }) =>
+      txn.call(etcd, { ...rest, compare: all.filter((one) => !compare.test(JSON.stringify(one))) });
+    await assert.rejects(openStore(t, simulated(etcd)), /ignore the compares of a transaction/);
+  });
+}
+
 test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   const life = await openSimulated(t);
   const { etcd, clock, store } = life;

@@ -17,7 +17,7 @@ import {
   systemError,
   type MemoryDisk,
 } from '../../support/disk/memory-disk.ts';
-import { testScript } from '../../support/disk/store-script.ts';
+import { testStoreScript } from '../../support/disk/store-script.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const SNAPSHOT = '/d/pets.json';
@@ -32,12 +32,12 @@ testPetStoreContract(
   { isDurable: true },
 );
 
-testScript('stores/file/check.script');
-testScript('stores/file/file-log.script');
-testScript('stores/file/creates.script');
-testScript('stores/file/recovery.script');
+testStoreScript('stores/file/check.script');
+testStoreScript('stores/file/file-log.script');
+testStoreScript('stores/file/creates.script');
+testStoreScript('stores/file/recovery.script');
 // Releases 1.0 to 1.2 wrote these files.
-testScript('stores/file/upgrades.script');
+testStoreScript('stores/file/upgrades.script');
 
 test('Without files the store makes its folders, and a snapshot of its own', async (t) => {
   const snapshots = new Set<string>();

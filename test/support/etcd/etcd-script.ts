@@ -1,0 +1,219 @@
+/**
+ * The scripts of the etcd store: processes that share one simulated etcd, with a virtual clock. The
+ * process `a` is open at the beginning, on an empty log; `b create Tom` is a create of another one.
+ * What takes longer than 0.2 s is printed with its time. A case ends with what another process that
+ * starts then finds. The keys of the log in etcd are `meta`, and `c/2` for the slot after the pet 2.
+ */
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
+import type { CallKind, EtcdClock } from '../../../src/stores/etcd/calls.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
+import { REX } from '../disk/journal-text.ts';
+import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
+import { openStore, simulated } from './opened-store.ts';
+import { SimulatedEtcd, type Fate } from './simulated-etcd.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** `done, cut / unsent *30` */
+const fatesOf = (text: string): readonly Fate[] =>
+  text.split(' / ').flatMap((one) => {
+    const [fate, times = 1] = one.split(' *');
+    return Array<Fate>(Number(times)).fill(fate as Fate);
+  });
+
+const keyOf = (name: string): string =>
+  `petstore/${name.replace(/(?<=^c\/)\d(?!\d)/, (id) => id.padStart(19, '0'))}`;
+
+class EtcdScript implements Script {
+  readonly printed: string[] = [];
+  readonly etcd: SimulatedEtcd = new SimulatedEtcd();
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly stores: Map<string, EtcdStore> = new Map();
+  readonly #lost: Map<string, string> = new Map();
+  /** How the next creates and looks of `a` end, and then all others, again and again. */
+  next: readonly Fate[] = [];
+  always: readonly Fate[] = ['answered'];
+  /** How its reads end that may return more than so many commits. */
+  reads: { readonly fate: Fate; readonly beyond: number } = { fate: 'answered', beyond: 0 };
+  /** What happens before a call of `a` is sent: commands, before each or the nth of this kind. */
+  before: readonly { readonly kind: string; left: number; readonly commands: string }[] = [];
+  /** How much the clocks of `a` are ahead. */
+  readonly aheadMs: Record<string, number> = { now: 0, timeOfDay: 0 };
+  /** What `a` logged since it was printed last. */
+  events: string[] = [];
+  sent: Promise<string>[] = [];
+  readonly #t: TestContext;
+
+  constructor(t: TestContext) {
+    this.#t = t;
+  }
+
+  async run(line: string): Promise<void> {
+    const [, name = 'a', word = '', text = ''] = /^(?:([ab]) )?(\w+) ?(.*)$/.exec(line) ?? [];
+    const command = COMMANDS[word] ?? assert.fail(`There is no command ${line}`);
+    const work = command(this, text, this.stores.get(name)!);
+    // Each response has its own time.
+    const printed = await (word === 'responses' ? work : this.#timed(work));
+    if (typeof printed === 'string') this.printed.push(printed);
+  }
+
+  /** Opens a process, whose calls end by its script, or all in one way. */
+  async open(name: string, fate?: Fate): Promise<void> {
+    const { clock } = this;
+    const own: EtcdClock = {
+      now: () => clock.now() + this.aheadMs['now']!,
+      timeOfDay: () => clock.timeOfDay() + this.aheadMs['timeOfDay']!,
+      sleep: (ms) => clock.sleep(ms),
+      every: (...args) => clock.every(...args),
+      yieldToEventLoop: () => clock.yieldToEventLoop(),
+      random: () => clock.random(),
+    };
+    const isA = name === 'a';
+    const calls = this.etcd.calls(async (kind, limit) => {
+      // A call takes a millisecond.
+      await clock.sleep(1);
+      return fate ?? (isA ? this.#fateOf(kind, limit) : 'answered');
+    });
+    const log = (level: string, event: string, { cause }: { cause?: string } = {}): void => {
+      if (isA) this.events.push(`${level}: ${event}${cause === undefined ? '' : `: ${cause}`}`);
+    };
+    const options = simulated(this.etcd, { calls, clock: isA ? own : clock, log });
+    const store = await openStore(this.#t, options);
+    this.stores.set(name, store);
+    void store.lost.then(({ message }) => this.#lost.set(name, message));
+  }
+
+  async #fateOf(kind: CallKind, limit: number): Promise<Fate> {
+    for (const hook of this.before.filter((one) => one.kind === kind)) {
+      hook.left -= 1;
+      // Without a number it is NaN.
+      if (hook.left > 0 || hook.left < 0) continue;
+      for (const command of hook.commands.split(' and ')) await this.run(command);
+    }
+    if (kind === 'read') return limit > this.reads.beyond ? this.reads.fate : 'answered';
+    if (kind === 'start') return 'answered';
+    const [fate, ...rest] = this.next.length > 0 ? this.next : this.always;
+    if (this.next.length > 0) this.next = rest;
+    else this.always = [...rest, fate!];
+    return fate!;
+  }
+
+  /** The time is by the clock of etcd. */
+  async #timed(work: unknown): Promise<string | undefined> {
+    const startedAt = this.clock.now();
+    const printed = await work;
+    const seconds = (this.clock.now() - startedAt) / 1000;
+    if (typeof printed !== 'string') return undefined;
+    return seconds > 0.2 ? `after ${seconds.toFixed(1)} s: ${printed}` : printed;
+  }
+
+  send(work: unknown): void {
+    this.sent.push(this.#timed(work).then(String));
+  }
+
+  async end(): Promise<void> {
+    for (const [name, message] of this.#lost) {
+      const store = this.stores.get(name)!;
+      assert.equal(store.problem(), message);
+      await assert.rejects(store.create(REX), StoreUnavailableError);
+      await assert.rejects(async () => store.get(1n), StoreUnavailableError);
+      this.printed.push(`${name} ends its work with ${store.count().total} pets: ${message}`);
+    }
+    const refused = await COMMANDS['start']!(this, 'next', undefined!);
+    this.printed.push(
+      refused === undefined ? `next start: ${await petsOf(this.stores.get('next')!)}` : `${refused}`,
+    );
+  }
+}
+
+type Command = (script: EtcdScript, text: string, store: EtcdStore) => unknown;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  /** Opens another process; all its calls may end in one way: `start c unsent`. */
+  async start(script, text) {
+    const [, name = '', fate] = /^(\w+) ?(.+)?$/.exec(text)!;
+    return script.open(name, fate as Fate | undefined).catch((error: Error) => {
+      return `${name} start refused: ${error.message}`;
+    });
+  },
+  create: (_, text, store) => outcomeOf(store, text),
+  list: (_, _text, store) =>
+    petsOf(store).catch((error: Error) => {
+      assert.ok(error instanceof StoreUnavailableError);
+      return `refused: ${error.message}`;
+    }),
+  /** Creates so many Toms, one after the other. */
+  async write(_, count, store) {
+    for (let i = 0; i < Number(count); i += 1) await store.create({ ...REX, name: 'Tom' });
+  },
+  /** Does so many creates or lists at once, and waits for none of them: `send 2 create k1`. */
+  send(script, text, store) {
+    const [, count, name = '', rest = ''] = /^(?:(\d+) )?(\w+) ?(.*)$/.exec(text)!;
+    for (let i = 0; i < Number(count ?? 1); i += 1) {
+      script.send(COMMANDS[name]!(script, rest, store));
+    }
+  },
+  responses: async ({ sent }) => countsOf(await Promise.all(sent.splice(0))),
+  close: (_, _text, store) => store.close().then(() => 'closed'),
+  drain: (_, _text, store) => store.drain(),
+  conflicts: (_, _text, store) => `${store.stats().conflicts} conflicts`,
+  problem: (_, _text, store) => `problem: ${store.problem()}`,
+  log: ({ events }) => countsOf(events.splice(0)) || 'nothing is logged',
+  pass: ({ clock }, seconds) => clock.sleep(1000 * Number(seconds)),
+  /** Sets a clock of `a` ahead: `ahead timeOfDay 24.9`. */
+  ahead({ aheadMs }, text) {
+    const [clock = '', hours] = text.split(' ');
+    aheadMs[clock] = Number(hours) * HOUR_MS;
+  },
+
+  // How the calls of `a` end
+  next: (script, text) => void (script.next = fatesOf(text)),
+  always: (script, text) => void (script.always = fatesOf(text)),
+  reads(script, text) {
+    const [fate, beyond = 0] = text.split(' beyond ');
+    script.reads = { fate: fate as Fate, beyond: Number(beyond) };
+  },
+  before(script, text) {
+    const [, kind = '', nth, commands = ''] = /^(\w+) ?(\d+)?: (.*)$/.exec(text)!;
+    script.before = [...script.before, { kind, left: Number(nth), commands }];
+  },
+  calm: (script) => void ([script.before, script.reads] = [[], { fate: 'answered', beyond: 0 }]),
+
+  // What others do to the keys in etcd
+  put({ etcd }, text) {
+    const [, key = '', value = ''] = /^(\S+) (.*)$/.exec(text)!;
+    etcd.entries.set(keyOf(key), Buffer.from(value.replaceAll('\\n', '\n')));
+  },
+  delete: ({ etcd }, key) => void etcd.entries.delete(keyOf(key)),
+  copy({ etcd }, text) {
+    const [from = '', to = ''] = text.split(' ');
+    etcd.entries.set(keyOf(to), etcd.entries.get(keyOf(from))!);
+  },
+  edit({ etcd }, text) {
+    const [key = '', old = '', now = ''] = text.split(' ');
+    const content = `${etcd.entries.get(keyOf(key))}`.replace(old, now);
+    etcd.entries.set(keyOf(key), Buffer.from(content));
+  },
+};
+
+/** The ids and names, or how many pets have each name. */
+async function petsOf(store: EtcdStore): Promise<string> {
+  const { pets } = await store.list({ limit: 1000 });
+  const few = pets.map(({ id, name }) => `${id} ${name}`).join(', ');
+  return pets.length < 10 ? few || 'no pets' : countsOf(pets.map(({ name }) => name));
+}
+
+/** Makes a test of each case of a file, whose path is from the folder of tests. */
+export function testEtcdScript(name: string): void {
+  testScript(name, async (t) => {
+    const script = new EtcdScript(t);
+    await initEtcd(simulated(script.etcd));
+    await script.open('a');
+    return script;
+  });
+}
