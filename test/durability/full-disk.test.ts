@@ -22,7 +22,7 @@ import type { RawAnswer } from '../support/http/answers.ts';
 import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
-import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
+import { assertRefused, end, portOf, startOn } from '../support/process/process.ts';
 import { openScene, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
@@ -64,28 +64,6 @@ test('On a full disk creates are 503 and reads go on, until there is space again
   rmSync(ballast);
   ledger.check(await petsAtNextStart(dataFile));
 });
-
-for (const [what, code] of [
-  ['there is room again', 0],
-  ['a second signal comes', 1],
-] as const) {
-  test(`A stop with pets in memory only tries to save them until ${what}`, async (t) => {
-    const scene = await begin(t);
-    if (scene === undefined) return;
-    const { dataFile, ballast, ledger, service } = scene;
-    writeFileSync(ballast, Buffer.alloc(MIB));
-    assertUnavailable(await createUntilFull(scene));
-    // The room that it takes is not free, since the service has the file open.
-    rmSync(`${dataFile}.journal`);
-    service.child.kill('SIGTERM');
-    await logged(service, 'could not be saved');
-    assert.match(service.stderr(), /could not be saved.*ENOSPC/);
-    if (code === 0) rmSync(ballast);
-    else service.child.kill('SIGTERM');
-    assert.equal(await service.exit(), code);
-    if (code === 0) ledger.check(await petsAtNextStart(dataFile));
-  });
-}
 
 test('After a failed sync with little room, creates work as soon as there is more', async (t) => {
   const scene = await begin(t);

@@ -32,6 +32,7 @@ testPetStoreContract(
 testEtcdScript('stores/etcd/in-doubt.script');
 // A damaged or replaced log: a running store ends its work, and a start is refused.
 testEtcdScript('stores/etcd/lost-log.script');
+testEtcdScript('stores/etcd/start.script');
 
 test('The log is counted in stretches, one after the other', async (t) => {
   const { etcd } = await openSimulated(t);

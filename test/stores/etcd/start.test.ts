@@ -8,8 +8,7 @@ import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
 import { commitsOfOne, openStore, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { openSimulated } from '../../support/etcd/opened-store.ts';
-import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
-import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
+import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
 import { run } from '../../support/process/program.ts';
 
@@ -84,27 +83,6 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   assert.equal((await far.get(stored))?.name, 'Rex');
 });
 
-/** How the reads of a start may end, by the most commits that they ask for, if it is to succeed. */
-const READS: readonly [what: string, fateOf: (limit: number, count: number) => Fate][] = [
-  ['each second read is unsent', (_limit, count) => (count % 2 === 0 ? 'unsent' : 'answered')],
-  ['more than two commits are too long', (limit) => (limit > 2 ? 'too long' : 'answered')],
-];
-
-for (const [what, fateOf] of READS) {
-  test(`A start that makes progress takes longer than ten seconds if ${what}`, async (t) => {
-    const { etcd, store } = await openSimulated(t);
-    for (let count = 0; count < 20; count += 1) await store.create(rex);
-    const clock = new VirtualClock();
-    let count = 0;
-    const calls = etcd.calls(async (kind, limit) => {
-      await clock.sleep(6_000);
-      return kind === 'start' && limit > 1 ? fateOf(limit, (count += 1)) : 'answered';
-    });
-    assert.equal((await openStore(t, simulated(etcd, { calls, clock }))).count().total, 20);
-    assert.ok(clock.now() > 20_000);
-  });
-}
-
 test('A start visits each commit a few times, and reads no more at once than a response holds', async (t) => {
   const etcd = new SimulatedEtcd();
   const commits = 12_000;
@@ -143,20 +121,6 @@ test('A start is aborted while it reads', async (t) => {
   const options = simulated(etcd, { calls, signal: stop.signal });
   await assert.rejects(openStore(t, options), { name: 'AbortError' });
   assert.equal(reads, 2);
-});
-
-test('A start that takes long logs what it waits for', async (t) => {
-  const { etcd } = await openSimulated(t);
-  const clock = new VirtualClock();
-  const calls = etcd.calls(() => clock.sleep(2_000).then(() => 'answered'));
-  const events = new Set<string>();
-  const log = (_level: string, event: string): void => void events.add(event);
-  await openStore(t, simulated(etcd, { calls, clock, log }));
-  const expected = ['The start waits for the etcd cluster', 'The start reads the pets from etcd'];
-  assert.deepEqual([...events], expected);
-  events.clear();
-  await clock.sleep(10_000);
-  assert.equal(events.size, 0);
 });
 
 /** Runs a command of the service with this prefix; returns its exit code and what it wrote. */

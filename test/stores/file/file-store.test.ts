@@ -11,12 +11,7 @@ import { testPetStoreContract } from '../../../src/contract/pet-store-contract.t
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { clientMessage } from '../../../src/stores/failure-report.ts';
 import { petText, REX } from '../../support/disk/journal-text.ts';
-import {
-  copyOf,
-  createMemoryDisk,
-  systemError,
-  type MemoryDisk,
-} from '../../support/disk/memory-disk.ts';
+import { copyOf, createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-disk.ts';
 import { testStoreScript } from '../../support/disk/store-script.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
@@ -77,17 +72,8 @@ function petsPerLine(disk: MemoryDisk): readonly number[] {
   });
 }
 
-test('Clients get no path, and no system call', () => {
-  const enospc = Object.assign(new Error('ENOSPC: no room: 5, 2 are free'), { code: 'ENOSPC' });
-  const eio = Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
-  for (const [error, message] of [
-    [systemError('EIO', JOURNAL), 'EIO: simulated'],
-    [eio, 'EIO: i/o error'],
-    [new Error(`${JOURNAL} is not a file`), 'the log shows the cause'],
-    [new Error('C:\\pets.json is not a file'), 'the log shows the cause'],
-    [enospc, 'ENOSPC: no room: 5, 2 are free'],
-    ['no i/o, but a, b', 'no i/o, but a, b'],
-  ] as const) {
-    assert.equal(clientMessage(error), message);
-  }
+test('Clients get no path of Windows either, and texts that only look like one', () => {
+  const windows = new Error('C:\\pets.json is not a file');
+  assert.equal(clientMessage(windows), 'the log shows the cause');
+  assert.equal(clientMessage('no i/o, but a, b'), 'no i/o, but a, b');
 });

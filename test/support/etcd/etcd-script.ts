@@ -1,8 +1,9 @@
 /**
  * The scripts of the etcd store: processes that share one simulated etcd, with a virtual clock. The
- * process `a` is open at the beginning, on an empty log; `b create Tom` is a create of another one.
- * What takes longer than 0.2 s is printed with its time. A case ends with what another process that
- * starts then finds. The keys of the log in etcd are `meta`, and `c/2` for the slot after the pet 2.
+ * process `a` is open at the beginning, on an empty log; `b create Tom` is a create of another one,
+ * whose calls are all answered. What takes longer than 0.2 s is printed with its time. A case ends
+ * with what a process that starts then finds. The keys of the log in etcd are `meta`, and `c/2` for
+ * the slot after the pet 2.
  */
 
 import assert from 'node:assert/strict';
@@ -19,12 +20,21 @@ import { VirtualClock } from './virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** `done, cut / unsent *30` */
-const fatesOf = (text: string): readonly Fate[] =>
-  text.split(' / ').flatMap((one) => {
+/** How calls end, one after the other, and again; or only those for more commits than `beyond`. */
+interface Ends {
+  readonly fates: readonly Fate[];
+  readonly beyond: number | undefined;
+}
+
+/** `done, cut / unsent *30`, or `too long beyond 2` */
+function endsOf(text: string): Ends {
+  const [all = '', beyond] = text.split(' beyond ');
+  const fates = all.split(' / ').flatMap((one) => {
     const [fate, times = 1] = one.split(' *');
     return Array<Fate>(Number(times)).fill(fate as Fate);
   });
+  return { fates, beyond: beyond === undefined ? undefined : Number(beyond) };
+}
 
 const keyOf = (name: string): string =>
   `petstore/${name.replace(/(?<=^c\/)\d(?!\d)/, (id) => id.padStart(19, '0'))}`;
@@ -35,16 +45,14 @@ class EtcdScript implements Script {
   readonly clock: VirtualClock = new VirtualClock();
   readonly stores: Map<string, EtcdStore> = new Map();
   readonly #lost: Map<string, string> = new Map();
-  /** How the next creates and looks of `a` end, and then all others, again and again. */
+  /** How the next creates and looks end, and then all others, and other calls. */
   next: readonly Fate[] = [];
-  always: readonly Fate[] = ['answered'];
-  /** How its reads end that may return more than so many commits. */
-  reads: { readonly fate: Fate; readonly beyond: number } = { fate: 'answered', beyond: 0 };
-  /** What happens before a call of `a` is sent: commands, before each or the nth of this kind. */
+  ends: Readonly<Record<string, Ends>> = {};
+  /** What happens before a call is sent: commands, before each or the nth of this kind. */
   before: readonly { readonly kind: string; left: number; readonly commands: string }[] = [];
   /** How much the clocks of `a` are ahead. */
   readonly aheadMs: Record<string, number> = { now: 0, timeOfDay: 0 };
-  /** What `a` logged since it was printed last. */
+  /** What was logged since it was printed last. */
   events: string[] = [];
   sent: Promise<string>[] = [];
   readonly #t: TestContext;
@@ -54,7 +62,7 @@ class EtcdScript implements Script {
   }
 
   async run(line: string): Promise<void> {
-    const [, name = 'a', word = '', text = ''] = /^(?:([ab]) )?(\w+) ?(.*)$/.exec(line) ?? [];
+    const [, name = 'a', word = '', text = ''] = /^(?:([abc]) )?(\w+) ?(.*)$/.exec(line) ?? [];
     const command = COMMANDS[word] ?? assert.fail(`There is no command ${line}`);
     const work = command(this, text, this.stores.get(name)!);
     // Each response has its own time.
@@ -62,8 +70,7 @@ class EtcdScript implements Script {
     if (typeof printed === 'string') this.printed.push(printed);
   }
 
-  /** Opens a process, whose calls end by its script, or all in one way. */
-  async open(name: string, fate?: Fate): Promise<void> {
+  async open(name: string): Promise<void> {
     const { clock } = this;
     const own: EtcdClock = {
       now: () => clock.now() + this.aheadMs['now']!,
@@ -73,16 +80,16 @@ class EtcdScript implements Script {
       yieldToEventLoop: () => clock.yieldToEventLoop(),
       random: () => clock.random(),
     };
-    const isA = name === 'a';
+    const isOther = name === 'b';
     const calls = this.etcd.calls(async (kind, limit) => {
       // A call takes a millisecond.
       await clock.sleep(1);
-      return fate ?? (isA ? this.#fateOf(kind, limit) : 'answered');
+      return isOther ? 'answered' : this.#fateOf(kind, limit);
     });
     const log = (level: string, event: string, { cause }: { cause?: string } = {}): void => {
-      if (isA) this.events.push(`${level}: ${event}${cause === undefined ? '' : `: ${cause}`}`);
+      if (!isOther) this.events.push(`${level}: ${event}${cause === undefined ? '' : `: ${cause}`}`);
     };
-    const options = simulated(this.etcd, { calls, clock: isA ? own : clock, log });
+    const options = simulated(this.etcd, { calls, clock: isOther ? clock : own, log });
     const store = await openStore(this.#t, options);
     this.stores.set(name, store);
     void store.lost.then(({ message }) => this.#lost.set(name, message));
@@ -95,11 +102,16 @@ class EtcdScript implements Script {
       if (hook.left > 0 || hook.left < 0) continue;
       for (const command of hook.commands.split(' and ')) await this.run(command);
     }
-    if (kind === 'read') return limit > this.reads.beyond ? this.reads.fate : 'answered';
-    if (kind === 'start') return 'answered';
-    const [fate, ...rest] = this.next.length > 0 ? this.next : this.always;
-    if (this.next.length > 0) this.next = rest;
-    else this.always = [...rest, fate!];
+    const [first, ...others] = this.next;
+    const isCreate = kind === 'create' || kind === 'look';
+    if (isCreate) this.next = others;
+    if (isCreate && first !== undefined) return first;
+    const name = isCreate ? 'create' : kind;
+    const { fates, beyond } = this.ends[name] ?? endsOf('answered');
+    // The limit is NaN if the call has none.
+    if (beyond !== undefined && !(limit > beyond)) return 'answered';
+    const [fate, ...rest] = fates;
+    this.ends = { ...this.ends, [name]: { fates: [...rest, fate!], beyond } };
     return fate!;
   }
 
@@ -124,23 +136,21 @@ class EtcdScript implements Script {
       await assert.rejects(async () => store.get(1n), StoreUnavailableError);
       this.printed.push(`${name} ends its work with ${store.count().total} pets: ${message}`);
     }
-    const refused = await COMMANDS['start']!(this, 'next', undefined!);
-    this.printed.push(
-      refused === undefined ? `next start: ${await petsOf(this.stores.get('next')!)}` : `${refused}`,
-    );
+    [this.before, this.ends] = [[], {}];
+    await this.run('start next');
+    const next = this.stores.get('next');
+    if (next !== undefined) this.printed.push(`next start: ${await petsOf(next)}`);
   }
 }
 
 type Command = (script: EtcdScript, text: string, store: EtcdStore) => unknown;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  /** Opens another process; all its calls may end in one way: `start c unsent`. */
-  async start(script, text) {
-    const [, name = '', fate] = /^(\w+) ?(.+)?$/.exec(text)!;
-    return script.open(name, fate as Fate | undefined).catch((error: Error) => {
-      return `${name} start refused: ${error.message}`;
-    });
-  },
+  start: (script, name) =>
+    script.open(name).then(
+      () => (name === 'c' ? 'c starts' : undefined),
+      ({ message }: Error) => `${name} start refused: ${message}`,
+    ),
   create: (_, text, store) => outcomeOf(store, text),
   list: (_, _text, store) =>
     petsOf(store).catch((error: Error) => {
@@ -171,18 +181,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     aheadMs[clock] = Number(hours) * HOUR_MS;
   },
 
-  // How the calls of `a` end
-  next: (script, text) => void (script.next = fatesOf(text)),
-  always: (script, text) => void (script.always = fatesOf(text)),
-  reads(script, text) {
-    const [fate, beyond = 0] = text.split(' beyond ');
-    script.reads = { fate: fate as Fate, beyond: Number(beyond) };
+  // How the calls of `a` and `c` end
+  next: (script, text) => void (script.next = endsOf(text).fates),
+  always(script, text) {
+    const [, kind = '', ends = ''] = /^(create|read|start) (.*)$/.exec(text)!;
+    script.ends = { ...script.ends, [kind]: endsOf(ends) };
   },
   before(script, text) {
     const [, kind = '', nth, commands = ''] = /^(\w+) ?(\d+)?: (.*)$/.exec(text)!;
     script.before = [...script.before, { kind, left: Number(nth), commands }];
   },
-  calm: (script) => void ([script.before, script.reads] = [[], { fate: 'answered', beyond: 0 }]),
+  calm: (script) => void ([script.before, script.ends] = [[], {}]),
 
   // What others do to the keys in etcd
   put({ etcd }, text) {
