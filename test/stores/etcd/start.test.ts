@@ -50,22 +50,6 @@ for (const [answers, expected] of JOININGS) {
   });
 }
 
-for (const [what, compare] of [
-  ['that a key is absent', /"CREATE".*"key":"[^"]*","create/],
-  ['that a range is absent', /"CREATE".*"range_end"/],
-  ['for an equal value', /"EQUAL".*"value"/],
-  ['for a greater value', /"GREATER"/],
-  ['for a less value', /"LESS"/],
-] as const) {
-  test(`A start is refused if the server ignores compares ${what}`, async (t) => {
-    const { etcd } = await openSimulated(t);
-    const { txn } = etcd;
-    etcd.txn = ({ compare: all = [], ...rest }) =>
-      txn.call(etcd, { ...rest, compare: all.filter((one) => !compare.test(JSON.stringify(one))) });
-    await assert.rejects(openStore(t, simulated(etcd)), /ignore the compares of a transaction/);
-  });
-}
-
 test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   const life = await openSimulated(t);
   const { etcd, clock, store } = life;
@@ -148,30 +132,4 @@ test('init-etcd makes a log once, and a service never makes one', needsEtcd, asy
   await cluster.call('/v3/kv/put', { key: base64('init/x'), value: base64('x') });
   const expected = /^1 petstore: init\/x exists, but init\/meta is missing/;
   assert.match(command('init/', 'init-etcd'), expected);
-});
-
-test('No log is made within the prefix of another, whose services would not start', async (t) => {
-  const etcd = new SimulatedEtcd();
-  for (const prefix of ['/a/b/', '/a/b2/', '/a/c/']) await initEtcd(simulated(etcd, { prefix }));
-  const within = { prefix: '/a/b/c/d/' };
-  const message = /^A log is under \/a\/b\/, and its services refuse other keys there: use another/;
-  await assert.rejects(initEtcd(simulated(etcd, within)), { name: 'LogLostError', message });
-  await openStore(t, simulated(etcd, { prefix: '/a/b/' }));
-  // A user without the right to read the outer prefixes may make a log.
-  let sent = 0;
-  const calls = etcd.calls(() => ([2, 3, 4].includes((sent += 1)) ? 'refused' : 'answered'));
-  assert.equal(await initEtcd(simulated(etcd, { ...within, calls })), 'made');
-});
-
-test('init-etcd makes one log, at any time and if a call is cut off', async () => {
-  const shared = new SimulatedEtcd();
-  const results = Array.from({ length: 4 }, () => initEtcd(simulated(shared)));
-  assert.deepEqual((await Promise.all(results)).sort(), ['found', 'found', 'found', 'made']);
-  for (const fate of ['done, cut', 'not done, cut', 'unsent'] as const) {
-    const etcd = new SimulatedEtcd();
-    let sent = 0;
-    const calls = etcd.calls(() => ((sent += 1) === 2 ? fate : 'answered'));
-    assert.equal(await initEtcd(simulated(etcd, { calls })), 'made');
-    assert.equal(await initEtcd(simulated(etcd)), 'found');
-  }
 });

@@ -156,6 +156,8 @@ test('A pet has at most MAX_PET_BYTES, whatever follows it', async () => {
     const start = 'pets.json is not a list of pets. It was left as it is:\n  ';
     await assertRefused(`[${tooLong}${rest}]`, start + mistake);
   }
+  // The form in which the store writes it.
+  await assertRefused(`[\n${tooLong}\n]`, `pets.json is damaged at byte 2: ${mistake}`);
 });
 
 test('The ids of thousands of pets must ascend', async () => {

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { NewPet } from '../../../src/model/pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { verifyData } from '../../../src/stores/file/data-file.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
@@ -324,9 +325,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const files = Object.entries(memory.contents()).sort();
     return files.map(([path, text]) => `${nameOf(path)} (${contentOf(text)})`).join(', ');
   },
+  /** How many pets each line of the journal has. */
+  lines({ memory }) {
+    const lines = memory.read(pathOf('journal')).toString('latin1').split('\n');
+    const sizes = lines.slice(0, -1).map((line) => {
+      const pets = line.split('{"id":').length - 1;
+      return line.length > 1 << 20 ? `${pets} in more than 1 MiB` : pets;
+    });
+    return `pets of each line: ${sizes.join(', ')}`;
+  },
   /** Writes a snapshot of so many pets, called Rex. */
   snapshot: ({ memory }, count) => memory.write(pathOf('snapshot'), snapshotOf(Number(count))),
-  /** Writes a journal after that snapshot, or the one that is there: `journal 2: 1, 3`. */
+  /** Writes a journal after that snapshot, or the one that is there: `journal 2: 1, 3, 1*2500`. */
   journal({ memory }, text) {
     const [pets = '', sizes = ''] = text.split(':');
     const snapshot = pets === '' ? `${memory.read(pathOf('snapshot'))}` : snapshotOf(Number(pets));
@@ -334,7 +344,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       0,
       ...[...snapshot.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id)),
     );
-    const commits = (sizes.match(/\d+/g) ?? []).map((size) => Array(Number(size)).fill(REX));
+    const commits = (sizes.match(/[\d*]+/g) ?? []).flatMap((item) => {
+      const [size, times = 1] = item.split('*').map(Number);
+      return Array<readonly NewPet[]>(times).fill(Array<NewPet>(size!).fill(REX));
+    });
     const lines = journalLines(snapshotId(snapshot, lastId), commits);
     memory.write(pathOf('journal'), Buffer.concat(lines));
   },
@@ -356,12 +369,13 @@ function contentOf(text: string): string {
   return pets + keys === 0 ? `${text.length} bytes` : `${pets} pets, ${keys} keys`;
 }
 
-/** Checks that all reads show the same pets. */
+/** The ids, or how many there are. Checks that all reads show the same pets. */
 async function idsOf(store: FileStore): Promise<string> {
-  const { pets } = await store.list({ limit: 100 });
+  const { pets } = await store.list({ limit: 10_000 });
   assert.equal(store.count().total, pets.length);
   for (const { id, text } of pets) assert.equal((await store.get(id))?.text, text);
   assert.equal(await store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
+  if (pets.length > 100) return `${pets.length} pets`;
   return pets.map(({ id }) => id).join(', ') || 'no pets';
 }
 

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import type { CallKind, EtcdClock } from '../../../src/stores/etcd/calls.ts';
+import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { REX } from '../disk/journal-text.ts';
@@ -70,7 +71,14 @@ class EtcdScript implements Script {
     if (typeof printed === 'string') this.printed.push(printed);
   }
 
-  async open(name: string): Promise<void> {
+  async open(name: string, prefix?: string): Promise<void> {
+    const store = await openStore(this.#t, this.options(name, prefix));
+    this.stores.set(name, store);
+    void store.lost.then(({ message }) => this.#lost.set(name, message));
+  }
+
+  /** What the process is opened with. */
+  options(name: string, prefix = 'petstore/'): ClusterOptions {
     const { clock } = this;
     const own: EtcdClock = {
       now: () => clock.now() + this.aheadMs['now']!,
@@ -89,10 +97,7 @@ class EtcdScript implements Script {
     const log = (level: string, event: string, { cause }: { cause?: string } = {}): void => {
       if (!isOther) this.events.push(`${level}: ${event}${cause === undefined ? '' : `: ${cause}`}`);
     };
-    const options = simulated(this.etcd, { calls, clock: isOther ? clock : own, log });
-    const store = await openStore(this.#t, options);
-    this.stores.set(name, store);
-    void store.lost.then(({ message }) => this.#lost.set(name, message));
+    return simulated(this.etcd, { calls, clock: isOther ? clock : own, log, prefix });
   }
 
   async #fateOf(kind: CallKind, limit: number): Promise<Fate> {
@@ -146,11 +151,17 @@ class EtcdScript implements Script {
 type Command = (script: EtcdScript, text: string, store: EtcdStore) => unknown;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  start: (script, name) =>
-    script.open(name).then(
+  /** Opens a process, on another log if its prefix is given. */
+  start(script, text) {
+    const [name = '', prefix] = text.split(' ');
+    return script.open(name, prefix).then(
       () => (name === 'c' ? 'c starts' : undefined),
       ({ message }: Error) => `${name} start refused: ${message}`,
-    ),
+    );
+  },
+  /** As the command init-etcd, with the calls of `a`. */
+  init: (script, prefix) =>
+    initEtcd(script.options('a', prefix)).catch(({ name, message }: Error) => `${name}: ${message}`),
   create: (_, text, store) => outcomeOf(store, text),
   list: (_, _text, store) =>
     petsOf(store).catch((error: Error) => {
@@ -202,6 +213,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   copy({ etcd }, text) {
     const [from = '', to = ''] = text.split(' ');
     etcd.entries.set(keyOf(to), etcd.entries.get(keyOf(from))!);
+  },
+  /** From now on etcd takes each compare for true whose text matches. */
+  ignore({ etcd }, pattern) {
+    const { txn } = etcd;
+    etcd.txn = ({ compare = [], ...rest }) => {
+      const kept = compare.filter((one) => !new RegExp(pattern).test(JSON.stringify(one)));
+      return txn.call(etcd, { ...rest, compare: kept });
+    };
   },
   edit({ etcd }, text) {
     const [key = '', old = '', now = ''] = text.split(' ');
