@@ -6,11 +6,14 @@
 
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { systemMemory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { verifyData } from '../../../src/stores/file/data-file.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
+import { encodeLine } from '../../../src/stores/file/journal-line.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { requestKey } from '../pets/request-keys.ts';
 import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
@@ -84,7 +87,8 @@ class StoreScript implements Script {
       ...{ path: PATHS['snapshot']!, pets: this.pets, ...this.clock.startProcess() },
       disk: {
         ...disk,
-        freeBytes: async (path) => (path === PATHS['folder'] ? this.freeBytes : Infinity),
+        freeBytes: (path) =>
+          disk.freeBytes(path).then((all) => (path === PATHS['folder'] ? this.freeBytes : all)),
       },
       randomBits: () => 1 + Object.keys(this.memory.contents()).length,
       log: (level, event, details = {}) => {
@@ -324,6 +328,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   files({ memory }) {
     const files = Object.entries(memory.contents()).sort();
     return files.map(([path, text]) => `${nameOf(path)} (${contentOf(text)})`).join(', ');
+  },
+  /** Adds an intact line to the journal. */
+  line({ memory }, text) {
+    const journal = memory.read(pathOf('journal'));
+    const { bytes } = encodeLine(systemMemory, text, crc32(journal));
+    memory.write(pathOf('journal'), Buffer.concat([journal, bytes]));
   },
   /** How many pets each line of the journal has. */
   lines({ memory }) {
