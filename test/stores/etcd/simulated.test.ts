@@ -10,7 +10,6 @@ import {
   commitsOfOne,
   openInitialized,
   openSimulated,
-  openStore,
   rex,
   simulated,
 } from '../../support/etcd/opened-store.ts';
@@ -70,21 +69,4 @@ test('A process makes at least a tenth of the commits if another is nearer', asy
     return store.stats().commitPets.counts.reduce((sum, count) => sum + count);
   });
   assert.ok(Math.min(a, b) > (a + b) / 10, `commits: ${a}, ${b}`);
-});
-
-test('A read that begins after the request of a catch-up waits for the next one', async (t) => {
-  const { etcd, clock, store: writer } = await openSimulated(t);
-  const calls = etcd.calls();
-  // Its responses take 100 ms.
-  const txn: typeof calls.txn = async (...call) => {
-    const result = await calls.txn(...call);
-    await clock.sleep(100);
-    return result;
-  };
-  const reader = await openStore(t, simulated(etcd, { calls: { ...calls, txn }, clock }));
-  const early = reader.list({ limit: 1 });
-  await clock.sleep(10);
-  await writer.create(rex);
-  assert.equal((await reader.get(1n))?.name, 'Rex');
-  assert.equal((await early).pets.length, 0);
 });

@@ -49,8 +49,8 @@ class EtcdScript implements Script {
   /** How the next creates and looks end, and then all others, and other calls. */
   next: readonly Fate[] = [];
   ends: Readonly<Record<string, Ends>> = {};
-  /** What happens before a call is sent: commands, before each or the nth of this kind. */
-  before: readonly { readonly kind: string; left: number; readonly commands: string }[] = [];
+  /** Commands before or after a call, such as `before create`: each, or the nth of this kind. */
+  hooks: readonly { readonly moment: string; left: number; readonly commands: string }[] = [];
   /** How much the clocks of `a` are ahead. */
   readonly aheadMs: Record<string, number> = { now: 0, timeOfDay: 0 };
   /** What was logged since it was printed last. */
@@ -80,7 +80,7 @@ class EtcdScript implements Script {
   /** What the process is opened with. */
   options(name: string, prefix = 'petstore/'): ClusterOptions {
     const { clock } = this;
-    const own: EtcdClock = {
+    const ahead: EtcdClock = {
       now: () => clock.now() + this.aheadMs['now']!,
       timeOfDay: () => clock.timeOfDay() + this.aheadMs['timeOfDay']!,
       sleep: (ms) => clock.sleep(ms),
@@ -94,19 +94,20 @@ class EtcdScript implements Script {
       await clock.sleep(1);
       return isOther ? 'answered' : this.#fateOf(kind, limit);
     });
+    const txn: typeof calls.txn = async (...call) => {
+      const result = await calls.txn(...call);
+      if (!isOther) await this.#happens(`after ${call[1]}`);
+      return result;
+    };
     const log = (level: string, event: string, { cause }: { cause?: string } = {}): void => {
       if (!isOther) this.events.push(`${level}: ${event}${cause === undefined ? '' : `: ${cause}`}`);
     };
-    return simulated(this.etcd, { calls, clock: isOther ? clock : own, log, prefix });
+    const own = isOther ? clock : ahead;
+    return simulated(this.etcd, { calls: { ...calls, txn }, clock: own, log, prefix });
   }
 
   async #fateOf(kind: CallKind, limit: number): Promise<Fate> {
-    for (const hook of this.before.filter((one) => one.kind === kind)) {
-      hook.left -= 1;
-      // Without a number it is NaN.
-      if (hook.left > 0 || hook.left < 0) continue;
-      for (const command of hook.commands.split(' and ')) await this.run(command);
-    }
+    await this.#happens(`before ${kind}`);
     const [first, ...others] = this.next;
     const isCreate = kind === 'create' || kind === 'look';
     if (isCreate) this.next = others;
@@ -120,6 +121,15 @@ class EtcdScript implements Script {
     return fate!;
   }
 
+  async #happens(moment: string): Promise<void> {
+    for (const hook of this.hooks.filter((one) => one.moment === moment)) {
+      hook.left -= 1;
+      // Without a number it is NaN.
+      if (hook.left > 0 || hook.left < 0) continue;
+      for (const command of hook.commands.split(' and ')) await this.run(command);
+    }
+  }
+
   /** The time is by the clock of etcd. */
   async #timed(work: unknown): Promise<string | undefined> {
     const startedAt = this.clock.now();
@@ -127,6 +137,11 @@ class EtcdScript implements Script {
     const seconds = (this.clock.now() - startedAt) / 1000;
     if (typeof printed !== 'string') return undefined;
     return seconds > 0.2 ? `after ${seconds.toFixed(1)} s: ${printed}` : printed;
+  }
+
+  hook(when: string, text: string): void {
+    const [, kind, nth, commands = ''] = /^(\w+) ?(\d+)?: (.*)$/.exec(text)!;
+    this.hooks = [...this.hooks, { moment: `${when} ${kind}`, left: Number(nth), commands }];
   }
 
   send(work: unknown): void {
@@ -141,7 +156,7 @@ class EtcdScript implements Script {
       await assert.rejects(async () => store.get(1n), StoreUnavailableError);
       this.printed.push(`${name} ends its work with ${store.count().total} pets: ${message}`);
     }
-    [this.before, this.ends] = [[], {}];
+    [this.hooks, this.ends] = [[], {}];
     await this.run('start next');
     const next = this.stores.get('next');
     if (next !== undefined) this.printed.push(`next start: ${await petsOf(next)}`);
@@ -198,11 +213,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const [, kind = '', ends = ''] = /^(create|read|start) (.*)$/.exec(text)!;
     script.ends = { ...script.ends, [kind]: endsOf(ends) };
   },
-  before(script, text) {
-    const [, kind = '', nth, commands = ''] = /^(\w+) ?(\d+)?: (.*)$/.exec(text)!;
-    script.before = [...script.before, { kind, left: Number(nth), commands }];
-  },
-  calm: (script) => void ([script.before, script.ends] = [[], {}]),
+  before: (script, text) => script.hook('before', text),
+  after: (script, text) => script.hook('after', text),
+  calm: (script) => void ([script.hooks, script.ends] = [[], {}]),
 
   // What others do to the keys in etcd
   put({ etcd }, text) {
