@@ -19,8 +19,6 @@ import { openStore, simulated } from './opened-store.ts';
 import { SimulatedEtcd, type Fate } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-const HOUR_MS = 3_600_000;
-
 /** How calls end, one after the other, and again; or only those for more commits than `beyond`. */
 interface Ends {
   readonly fates: readonly Fate[];
@@ -67,7 +65,7 @@ class EtcdScript implements Script {
     const command = COMMANDS[word] ?? assert.fail(`There is no command ${line}`);
     const work = command(this, text, this.stores.get(name)!);
     // Each response has its own time.
-    const printed = await (word === 'responses' ? work : this.#timed(work));
+    const printed = await (word === 'responses' ? work : this.timed(work));
     if (typeof printed === 'string') this.printed.push(printed);
   }
 
@@ -131,7 +129,7 @@ class EtcdScript implements Script {
   }
 
   /** The time is by the clock of etcd. */
-  async #timed(work: unknown): Promise<string | undefined> {
+  async timed(work: unknown): Promise<string | undefined> {
     const startedAt = this.clock.now();
     const printed = await work;
     const seconds = (this.clock.now() - startedAt) / 1000;
@@ -142,10 +140,6 @@ class EtcdScript implements Script {
   hook(when: string, text: string): void {
     const [, kind, nth, commands = ''] = /^(\w+) ?(\d+)?: (.*)$/.exec(text)!;
     this.hooks = [...this.hooks, { moment: `${when} ${kind}`, left: Number(nth), commands }];
-  }
-
-  send(work: unknown): void {
-    this.sent.push(this.#timed(work).then(String));
   }
 
   async end(): Promise<void> {
@@ -191,7 +185,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   send(script, text, store) {
     const [, count, name = '', rest = ''] = /^(?:(\d+) )?(\w+) ?(.*)$/.exec(text)!;
     for (let i = 0; i < Number(count ?? 1); i += 1) {
-      script.send(COMMANDS[name]!(script, rest, store));
+      script.sent.push(script.timed(COMMANDS[name]!(script, rest, store)).then(String));
     }
   },
   responses: async ({ sent }) => countsOf(await Promise.all(sent.splice(0))),
@@ -204,7 +198,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   /** Sets a clock of `a` ahead: `ahead timeOfDay 24.9`. */
   ahead({ aheadMs }, text) {
     const [clock = '', hours] = text.split(' ');
-    aheadMs[clock] = Number(hours) * HOUR_MS;
+    aheadMs[clock] = Number(hours) * 3_600_000;
   },
 
   // How the calls of `a` and `c` end
@@ -234,11 +228,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const kept = compare.filter((one) => !new RegExp(pattern).test(JSON.stringify(one)));
       return txn.call(etcd, { ...rest, compare: kept });
     };
-  },
-  edit({ etcd }, text) {
-    const [key = '', old = '', now = ''] = text.split(' ');
-    const content = `${etcd.entries.get(keyOf(key))}`.replace(old, now);
-    etcd.entries.set(keyOf(key), Buffer.from(content));
   },
 };
 
