@@ -1,4 +1,4 @@
-/** The memory store: its contract. The pets of a data file with which it may begin: check.script. */
+/** The contract of the memory store. What it reads of a data file is in check.script. */
 
 import { testPetStoreContract } from '../../src/contract/pet-store-contract.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';

@@ -8,6 +8,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { Log } from '../../../src/base/log.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import type { CallKind, EtcdClock } from '../../../src/stores/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
@@ -97,8 +98,9 @@ class EtcdScript implements Script {
       if (!isOther) await this.#happens(`after ${call[1]}`);
       return result;
     };
-    const log = (level: string, event: string, { cause }: { cause?: string } = {}): void => {
-      if (!isOther) this.events.push(`${level}: ${event}${cause === undefined ? '' : `: ${cause}`}`);
+    const log: Log = (level, event, { cause } = {}) => {
+      const text = cause === undefined ? event : `${event}: ${String(cause)}`;
+      if (!isOther) this.events.push(`${level}: ${text}`);
     };
     const own = isOther ? clock : ahead;
     return simulated(this.etcd, { calls: { ...calls, txn }, clock: own, log, prefix });
@@ -169,8 +171,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     );
   },
   /** As the command init-etcd, with the calls of `a`. */
-  init: (script, prefix) =>
-    initEtcd(script.options('a', prefix)).catch(({ name, message }: Error) => `${name}: ${message}`),
+  init: (script, prefix) => initEtcd(script.options('a', prefix)).catch(String),
   create: (_, text, store) => outcomeOf(store, text),
   list: (_, _text, store) =>
     petsOf(store).catch((error: Error) => {
