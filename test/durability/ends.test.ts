@@ -1,6 +1,6 @@
 /**
- * The end of a real process while its file log repairs, or a sync hangs: it is killed, or stopped by
- * SIGTERM. Exit code 0 means that the next start has every acknowledged pet.
+ * The end of a real process while its file log repairs, or a sync hangs: it is killed, or stopped
+ * by SIGTERM. Exit code 0 means that the next start has every acknowledged pet.
  */
 
 import assert from 'node:assert/strict';

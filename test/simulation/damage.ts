@@ -1,7 +1,7 @@
 /**
- * Damaged files: a bit is flipped, a file is cut off, or a snapshot is exchanged. A start is refused
- * and changes no file, or it shows exactly the pets of the complete commits before the end of the
- * file.
+ * Damaged files: a bit is flipped, a file is cut off, or a snapshot is exchanged. A start is
+ * refused and changes no file, or it shows exactly the pets of the complete commits before the end
+ * of the file.
  */
 
 import { rounds } from '../support/extent.ts';
