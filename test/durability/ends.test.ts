@@ -1,11 +1,10 @@
 /**
- * The end of a real process in each state of its file log: it is killed, or stopped by SIGTERM,
- * also while a sync hangs. Exit code 0 means that the next start, or the saved file that the log
- * names, has every acknowledged pet.
+ * The end of a real process while its file log repairs, or a sync hangs: it is killed, or stopped
+ * by SIGTERM. Exit code 0 means that the next start has every acknowledged pet.
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,14 +25,10 @@ type Row = readonly [
 ];
 
 const ROWS: readonly Row[] = [
-  ['working', () => undefined, 'SIGKILL'],
-  ['working', () => undefined, 0],
   ['syncing a commit without end', hangInCommit, 1, 'unknown'],
   ['repairing', repair, 'SIGKILL'],
   ['repairing', repair, 0],
   ['repairing without end', hangInRepair, 0, 'journal'],
-  ['readOnly', save, 'SIGKILL'],
-  ['readOnly', save, 0],
   ['saving without end', hangInSave, 1, 'memory'],
   ['closing', close, 'SIGKILL'],
   // By a second signal.
@@ -60,15 +55,10 @@ async function hangInRepair(scene: Scene): Promise<void> {
   scene.setFault('hang');
 }
 
-async function save(scene: Scene): Promise<void> {
-  replaceJournal(scene);
-  assert.equal((await scene.create()).status, 503);
-  await logged(scene.service, 'Saved all acknowledged pets');
-}
-
 async function hangInSave(scene: Scene): Promise<void> {
   scene.setFault('hang');
-  replaceJournal(scene);
+  writeFileSync(`${scene.dataFile}.other`, 'a note of another program');
+  renameSync(`${scene.dataFile}.other`, `${scene.dataFile}.journal`);
   await logged(scene.service, 'The store has become read-only');
 }
 
@@ -80,11 +70,6 @@ async function close({ dataFile, setFault, service }: Scene): Promise<void> {
   const isUnfinished = (): boolean =>
     readdirSync(dirname(dataFile)).some((name) => name.includes('.unfinished-'));
   while (!isUnfinished() && !hasEnded()) await sleep(5);
-}
-
-function replaceJournal({ dataFile }: Scene): void {
-  writeFileSync(`${dataFile}.other`, 'a note of another program');
-  renameSync(`${dataFile}.other`, `${dataFile}.journal`);
 }
 
 /** How much faster the timers of a process run that has to reach the deadlines of a stop. */
@@ -103,11 +88,6 @@ for (const [state, enter, code, pets] of ROWS) {
     assert.ok(service.stderr().includes(ending), service.stderr());
     // The process has said that no file has them.
     if (pets === 'memory') return;
-    const [, saved] = /"Saved all acknowledged .*?"file":"([^"]+)"/.exec(service.stderr()) ?? [];
-    if (saved !== undefined) {
-      renameSync(saved, dataFile);
-      rmSync(`${dataFile}.journal`);
-    }
     const found = await petsAtNextStart(dataFile);
     ledger.check(found);
     // At most the one in doubt in addition.

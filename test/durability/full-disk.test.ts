@@ -4,42 +4,33 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
-  chmodSync,
   existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
-  statfsSync,
   statSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import type { RawAnswer } from '../support/http/answers.ts';
 import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
-import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
+import { assertRefused, end, portOf, startOn } from '../support/process/process.ts';
 import { openScene, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
 const DISK_BYTES: number = 2 * MIB;
 
-/** A service on its own file system, or undefined, and the test is skipped, without one. */
-async function begin(t: TestContext): Promise<(Scene & { readonly ballast: string }) | undefined> {
-  const folder = mountTmpfs(t, DISK_BYTES);
-  if (folder === undefined) return undefined;
-  // The ballast takes room, and is removed.
-  return { ...(await openScene(t, folder)), ballast: join(folder, 'ballast') };
-}
-
 test('On a full disk creates are 503 and reads go on, until there is space again', async (t) => {
-  const scene = await begin(t);
-  if (scene === undefined) return;
-  const { dataFile, ballast, ledger, service, port, connection } = scene;
+  const folder = mountTmpfs(t, DISK_BYTES);
+  if (folder === undefined) return;
+  const scene = await openScene(t, folder);
+  const { dataFile, ledger, service, port, connection } = scene;
+  ledger.maxPaddingBytes = 40_000;
+  // It takes room, and is removed.
+  const ballast = join(folder, 'ballast');
   writeFileSync(ballast, Buffer.alloc(MIB / 2));
   assertUnavailable(await createUntilFull(scene));
   assertUnavailable(await connection.send('GET', '/readyz'));
@@ -47,7 +38,7 @@ test('On a full disk creates are 503 and reads go on, until there is space again
   ledger.check(await listAllPets(port));
 
   rmSync(ballast);
-  assert.equal((await create(scene)).status, 201);
+  assert.equal((await scene.create()).status, 201);
   assert.equal((await connection.send('GET', '/readyz')).status, 200);
   assertUnavailable(await createUntilFull(scene));
   assert.ok(statSync(`${dataFile}.journal`).size > MIB);
@@ -65,50 +56,6 @@ test('On a full disk creates are 503 and reads go on, until there is space again
   ledger.check(await petsAtNextStart(dataFile));
 });
 
-for (const [what, code] of [
-  ['there is room again', 0],
-  ['a second signal comes', 1],
-] as const) {
-  test(`A stop with pets in memory only tries to save them until ${what}`, async (t) => {
-    const scene = await begin(t);
-    if (scene === undefined) return;
-    const { dataFile, ballast, ledger, service } = scene;
-    writeFileSync(ballast, Buffer.alloc(MIB));
-    assertUnavailable(await createUntilFull(scene));
-    // The room that it takes is not free, since the service has the file open.
-    rmSync(`${dataFile}.journal`);
-    service.child.kill('SIGTERM');
-    await logged(service, 'could not be saved');
-    assert.match(service.stderr(), /could not be saved.*ENOSPC/);
-    if (code === 0) rmSync(ballast);
-    else service.child.kill('SIGTERM');
-    assert.equal(await service.exit(), code);
-    if (code === 0) ledger.check(await petsAtNextStart(dataFile));
-  });
-}
-
-test('After a failed sync with little room, creates work as soon as there is more', async (t) => {
-  const scene = await begin(t);
-  if (scene === undefined) return;
-  const { folder, dataFile, ballast, ledger, service, connection, setFault } = scene;
-  for (let pets = 0; pets < 20; pets += 1) await create(scene);
-  fill(ballast);
-  // Room for the pet, and not for a copy of the journal.
-  truncateSync(ballast, statSync(ballast).size - (16 << 10));
-  setFault('EIO');
-  assert.equal((await create(scene, 10)).status, 500);
-  setFault('none');
-  const { bavail } = statfsSync(folder);
-  // The second try finds too little room.
-  while (!(await create(scene, 10)).body.includes('bytes are needed')) await sleep(50);
-  assert.ok(statfsSync(folder).bavail >= bavail, 'Nothing is filled by a try');
-  rmSync(ballast);
-  while ((await connection.send('GET', '/readyz')).status !== 200) await sleep(50);
-  assert.equal((await create(scene)).status, 201);
-  await end(service, 'SIGKILL');
-  ledger.check(await petsAtNextStart(dataFile));
-});
-
 test('A read-only file system is refused in one line, with exit code 1', async (t) => {
   const folder = mountTmpfs(t, MIB);
   if (folder === undefined) return;
@@ -119,14 +66,6 @@ test('A read-only file system is refused in one line, with exit code 1', async (
   const below = startOn(t, join(folder, 'sub', 'pets.json'));
   await assertRefused(below, /^petstore: The folder of .* cannot be made: .*\n$/);
   assert.equal(readFileSync(join(folder, 'pets.json'), 'utf8'), text);
-});
-
-test('A folder that may not be written to is refused in one line, with exit code 1', async (t) => {
-  if (process.getuid?.() === 0) return t.skip('root may write to any folder');
-  const folder = tempDir(t);
-  chmodSync(folder, 0o500);
-  t.after(() => chmodSync(folder, 0o700));
-  await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*permission denied.*\n$/);
 });
 
 /**
@@ -156,17 +95,10 @@ function mount(...args: readonly string[]): void {
   execFileSync('mount', args, { stdio: 'pipe' });
 }
 
-async function create(scene: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
-  scene.ledger.maxPaddingBytes = maxPaddingBytes;
-  const outcome = await scene.create();
-  assert.ok(outcome.status !== 'cut');
-  return outcome;
-}
-
 /** The first outcome that is not a 201. */
 async function createUntilFull(scene: Scene): Promise<Outcome> {
   for (;;) {
-    const outcome = await create(scene);
+    const outcome = await scene.create();
     if (outcome.status !== 201) return outcome;
   }
 }

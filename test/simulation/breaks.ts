@@ -19,7 +19,7 @@ import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
 import { inClass, without, type Change, type Search } from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
-import { flipBits, overwriteTails, swapSnapshots } from './damage.ts';
+import { flipBits, swapSnapshots } from './damage.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Operation } from './life.ts';
 import {
   MEDDLING,
@@ -157,11 +157,13 @@ export const BREAKS: readonly Break[] = [
   ...catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
     'reports a create as refused if its sync failed': hideDoubt,
   }),
-  ...catches(by(flipBits), { 'accepts a wrong CRC': acceptAnyCrc }),
+  ...catches(by(flipBits), {
+    'accepts a wrong CRC': acceptAnyCrc,
+    'takes any tail for torn': broken.dropAnyTail,
+  }),
   ...catches(by(swapSnapshots), {
     'does not check which snapshot a journal follows': acceptAnyCrc,
   }),
-  ...catches(by(overwriteTails), { 'takes any tail for torn': broken.dropAnyTail }),
   ...catches(by(takeOverEverywhere), {
     'reports pets as saved whose file is not synced': without(SYNC_OF_SNAPSHOT),
     'reports pets as saved of which it wrote half': without(/^write (\S+unf\S+) \[[^]*; write \1/),

@@ -1,7 +1,7 @@
 /**
- * Damaged files: a bit is flipped, a file is cut off, the end of a journal is overwritten, or a
- * snapshot is exchanged. A start is refused and changes no file, or it shows exactly the pets of
- * the complete commits before the end of the file.
+ * Damaged files: a bit is flipped, a file is cut off, or a snapshot is exchanged. A start is
+ * refused and changes no file, or it shows exactly the pets of the complete commits before the end
+ * of the file.
  */
 
 import { rounds } from '../support/extent.ts';
@@ -15,9 +15,6 @@ interface Found {
   readonly image: DiskImage;
   readonly known: Knowledge;
 }
-
-/** A short name, and a name with which a commit takes more than a sector. */
-const NAME_LENGTHS: readonly number[] = [3, 300];
 
 /** Starts with one bit of a file flipped; in the sample with one bit in nine. */
 export async function* flipBits(): Cases {
@@ -48,61 +45,8 @@ export async function* cutFiles(): Cases {
 
 /** Starts with the snapshot of another store under a journal; the last ids are the same. */
 export async function* swapSnapshots(): Cases {
-  for (const nameLength of NAME_LENGTHS) {
-    const other = contentOf(await shortJournal(nameLength, 4), DATA_FILE);
-    yield startOn(await shortJournal(nameLength), DATA_FILE, other);
-  }
-}
-
-/** Overwrites the journal from each line, and from other offsets, to its end in each way. */
-export async function* overwriteTails(): Cases {
-  const step = rounds(17, 1);
-  for (const nameLength of NAME_LENGTHS) {
-    const found = await shortJournal(nameLength);
-    const bytes = contentOf(found, JOURNAL);
-    const other = contentOf(await shortJournal(nameLength, 4), JOURNAL);
-    const starts = lineStarts(bytes);
-    for (const at of bytes.keys()) {
-      if (at % step !== 0 && !starts.includes(at)) continue;
-      for (const [what, tail] of Object.entries(tailsOf(bytes, at, other))) {
-        const content = Buffer.concat([bytes.subarray(0, at), tail]);
-        if (content.equals(bytes)) continue;
-        const expected = isLikeACrash(what, at, starts) ? commitsBefore(found, at) : undefined;
-        const complaints = await startOn(found, JOURNAL, content, expected);
-        yield complaints.map((complaint) => `${what} from ${at}: ${complaint}`);
-      }
-    }
-  }
-}
-
-function tailsOf(bytes: Buffer, at: number, other: Buffer): Readonly<Record<string, Buffer>> {
-  const length = bytes.length - at;
-  const lastLine = lineStarts(bytes).at(-1)!;
-  return {
-    zeros: Buffer.alloc(length),
-    '0xFF': Buffer.alloc(length, 0xff),
-    text: Buffer.alloc(length, 'text '),
-    'older content': bytes.subarray(0, length),
-    'another journal': other.subarray(at, at + length),
-    'another journal, and more': other.subarray(at),
-    'a second copy': Buffer.concat([bytes.subarray(at), bytes.subarray(lastLine)]),
-  };
-}
-
-/**
- * True for what no store can tell from a torn write: zeros from the beginning of a line on, before
- * its length ends, or from anywhere within the last one.
- */
-function isLikeACrash(what: string, at: number, starts: readonly number[]): boolean {
-  if (what !== 'zeros') return false;
-  const isBeforeLength = (start: number): boolean => at >= start && at < start + 17;
-  return at === 0 || starts.slice(1).some(isBeforeLength) || at > starts.at(-1)!;
-}
-
-function lineStarts(journal: Buffer): readonly number[] {
-  const lines = journal.toString('latin1').split(/(?<=\n)/);
-  let at = 0;
-  return lines.map((line) => (at += line.length) - line.length);
+  const other = contentOf(await shortJournal(3, 4), DATA_FILE);
+  yield startOn(await shortJournal(3), DATA_FILE, other);
 }
 
 /** What a start must do; it is undefined if the start must show all pets or be refused. */

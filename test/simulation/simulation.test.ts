@@ -9,7 +9,7 @@ import { after, test, type TestContext } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
-import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
+import { cutFiles, flipBits, swapSnapshots } from './damage.ts';
 import {
   MEDDLING,
   meddleEverywhere,
@@ -66,8 +66,6 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   ),
   'A start with a flipped bit in a file is refused': flipBits,
   'A start with a file that is cut off shows the complete commits, or is refused': cutFiles,
-  'A start with an overwritten tail of the journal is refused, unless it looks torn':
-    overwriteTails,
   'A start with the journal of another snapshot is refused': swapSnapshots,
   'A process whose files are taken over before any operation saves every pet, or reports it':
     takeOverEverywhere,

@@ -16,7 +16,7 @@ import { needsEtcd, startCluster, type Cluster } from '../../support/etcd/cluste
 import { startLinks, type Link } from '../../support/etcd/link.ts';
 import { FACTOR, openFast } from '../../support/etcd/opened-store.ts';
 import { Processes, type LogProcess } from '../../support/etcd/processes.ts';
-import { isWhole, rounds } from '../../support/extent.ts';
+import { rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
@@ -63,24 +63,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     for (const link of links) link.delayMs = random.below(200);
     return () => links.forEach((link) => (link.delayMs = 0));
   },
-  ...(isWhole && {
-    async 'a process falls behind, and is cut off'({ processes: { all, callers } }: World) {
-      const { links } = all.at(-1)!;
-      for (const link of links) link.delayMs = 1_200;
-      // The other processes take many slots in the time of one of its calls.
-      const others: Promise<void>[] = [];
-      for (let i = 0; i < 150; i += 1) {
-        others.push(callers.create(3, 3));
-        await sleep(20);
-      }
-      for (const link of links) link.set('hanging');
-      // For longer than any call may wait.
-      for (const endsAt = awakeMs + 9_000; awakeMs < endsAt;) await sleep(20);
-      await Promise.all(others);
-      for (const link of links) link.delayMs = 0;
-      return () => links.forEach((link) => link.set('open'));
-    },
-  }),
   async 'a process is killed'({ processes }, random) {
     await processes.replace(random.pick(processes.all));
     return () => undefined;

@@ -1,8 +1,8 @@
 /**
  * What the etcd store reports if real members refuse calls, or have no majority: rows of the table
- * in its README. The others are held on simulated members (in-doubt.test.ts,
- * lost-log.test.ts, start.test.ts, client.test.ts) and after a restore (restored.test.ts). And what
- * etcd always refuses: a pet that is too long, no user, no certificate.
+ * in its README. The others are held on simulated members (in-doubt.script, lost-log.script,
+ * start.test.ts, client.test.ts) and after a restore (restored.test.ts). And what etcd always
+ * refuses: a pet that is too long, no user, no certificate.
  */
 
 import assert from 'node:assert/strict';

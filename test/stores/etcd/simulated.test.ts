@@ -1,17 +1,21 @@
-/** The etcd store on a simulated etcd: the contract of PetStore, fairness, and shared catch-ups. */
+/** The etcd store on a simulated etcd: the contract of PetStore, its scripts, and fairness. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
+import { AppliedLog } from '../../../src/stores/etcd/applied-log.ts';
 import { etcdClock } from '../../../src/stores/etcd/calls.ts';
+import { decodeMeta, Layout } from '../../../src/stores/etcd/slots.ts';
 import {
+  commitsOfOne,
   openInitialized,
   openSimulated,
-  openStore,
   rex,
   simulated,
 } from '../../support/etcd/opened-store.ts';
+import { testEtcdScript } from '../../support/etcd/etcd-script.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
+import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom } from '../../support/random.ts';
 
 testPetStoreContract(
@@ -22,6 +26,30 @@ testPetStoreContract(
   },
   { isDurable: true },
 );
+
+// Each row of the table in etcd-log.ts.
+testEtcdScript('stores/etcd/in-doubt.script');
+// A damaged or replaced log: a running store ends its work, and a start is refused.
+testEtcdScript('stores/etcd/lost-log.script');
+testEtcdScript('stores/etcd/start.script');
+
+test('The log is counted in stretches, one after the other', async (t) => {
+  const { etcd } = await openSimulated(t);
+  const meta = etcd.entries.get('petstore/meta')!;
+  const layout = new Layout('petstore/');
+  const id = { ...decodeMeta('', meta), layout, meta };
+  const log = new AppliedLog(id, { calls: etcd.calls(), clock: new VirtualClock() });
+  for (const [key, value] of commitsOfOne('petstore/', meta)) {
+    if (log.lastId === 70_000n) break;
+    log.apply([{ key, value }]);
+  }
+  const first = { from: 'petstore/', to: layout.slot(65_536n), count: 65_536 };
+  const last = { from: layout.slot(65_536n), to: layout.slot(70_000n), count: 4_464 };
+  for (const [index, stretch] of [first, last, first].entries()) {
+    assert.deepEqual(log.stretch(index), stretch);
+  }
+  assert.deepEqual(log.stretch(-1), last);
+});
 
 test('A process makes at least a tenth of the commits if another is nearer', async (t) => {
   const near = await openSimulated(t);
@@ -41,21 +69,4 @@ test('A process makes at least a tenth of the commits if another is nearer', asy
     return store.stats().commitPets.counts.reduce((sum, count) => sum + count);
   });
   assert.ok(Math.min(a, b) > (a + b) / 10, `commits: ${a}, ${b}`);
-});
-
-test('A read that begins after the request of a catch-up waits for the next one', async (t) => {
-  const { etcd, clock, store: writer } = await openSimulated(t);
-  const calls = etcd.calls();
-  // Its responses take 100 ms.
-  const txn: typeof calls.txn = async (...call) => {
-    const result = await calls.txn(...call);
-    await clock.sleep(100);
-    return result;
-  };
-  const reader = await openStore(t, simulated(etcd, { calls: { ...calls, txn }, clock }));
-  const early = reader.list({ limit: 1 });
-  await clock.sleep(10);
-  await writer.create(rex);
-  assert.equal((await reader.get(1n))?.name, 'Rex');
-  assert.equal((await early).pets.length, 0);
 });

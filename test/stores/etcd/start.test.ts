@@ -8,8 +8,7 @@ import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
 import { commitsOfOne, openStore, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { openSimulated } from '../../support/etcd/opened-store.ts';
-import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
-import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
+import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
 import { run } from '../../support/process/program.ts';
 
@@ -68,27 +67,6 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   assert.equal((await far.get(stored))?.name, 'Rex');
 });
 
-/** How the reads of a start may end, by the most commits that they ask for, if it is to succeed. */
-const READS: readonly [what: string, fateOf: (limit: number, count: number) => Fate][] = [
-  ['each second read is unsent', (_limit, count) => (count % 2 === 0 ? 'unsent' : 'answered')],
-  ['more than two commits are too long', (limit) => (limit > 2 ? 'too long' : 'answered')],
-];
-
-for (const [what, fateOf] of READS) {
-  test(`A start that makes progress takes longer than ten seconds if ${what}`, async (t) => {
-    const { etcd, store } = await openSimulated(t);
-    for (let count = 0; count < 20; count += 1) await store.create(rex);
-    const clock = new VirtualClock();
-    let count = 0;
-    const calls = etcd.calls(async (kind, limit) => {
-      await clock.sleep(6_000);
-      return kind === 'start' && limit > 1 ? fateOf(limit, (count += 1)) : 'answered';
-    });
-    assert.equal((await openStore(t, simulated(etcd, { calls, clock }))).count().total, 20);
-    assert.ok(clock.now() > 20_000);
-  });
-}
-
 test('A start visits each commit a few times, and reads no more at once than a response holds', async (t) => {
   const etcd = new SimulatedEtcd();
   const commits = 12_000;
@@ -129,20 +107,6 @@ test('A start is aborted while it reads', async (t) => {
   assert.equal(reads, 2);
 });
 
-test('A start that takes long logs what it waits for', async (t) => {
-  const { etcd } = await openSimulated(t);
-  const clock = new VirtualClock();
-  const calls = etcd.calls(() => clock.sleep(2_000).then(() => 'answered'));
-  const events = new Set<string>();
-  const log = (_level: string, event: string): void => void events.add(event);
-  await openStore(t, simulated(etcd, { calls, clock, log }));
-  const expected = ['The start waits for the etcd cluster', 'The start reads the pets from etcd'];
-  assert.deepEqual([...events], expected);
-  events.clear();
-  await clock.sleep(10_000);
-  assert.equal(events.size, 0);
-});
-
 /** Runs a command of the service with this prefix; returns its exit code and what it wrote. */
 function command(prefix: string, ...args: readonly string[]): string {
   const env = { PETSTORE_ETCD: endpoints.join(','), PETSTORE_ETCD_PREFIX: prefix };
@@ -168,30 +132,4 @@ test('init-etcd makes a log once, and a service never makes one', needsEtcd, asy
   await cluster.call('/v3/kv/put', { key: base64('init/x'), value: base64('x') });
   const expected = /^1 petstore: init\/x exists, but init\/meta is missing/;
   assert.match(command('init/', 'init-etcd'), expected);
-});
-
-test('No log is made within the prefix of another, whose services would not start', async (t) => {
-  const etcd = new SimulatedEtcd();
-  for (const prefix of ['/a/b/', '/a/b2/', '/a/c/']) await initEtcd(simulated(etcd, { prefix }));
-  const within = { prefix: '/a/b/c/d/' };
-  const message = /^A log is under \/a\/b\/, and its services refuse other keys there: use another/;
-  await assert.rejects(initEtcd(simulated(etcd, within)), { name: 'LogLostError', message });
-  await openStore(t, simulated(etcd, { prefix: '/a/b/' }));
-  // A user without the right to read the outer prefixes may make a log.
-  let sent = 0;
-  const calls = etcd.calls(() => ([2, 3, 4].includes((sent += 1)) ? 'refused' : 'answered'));
-  assert.equal(await initEtcd(simulated(etcd, { ...within, calls })), 'made');
-});
-
-test('init-etcd makes one log, at any time and if a call is cut off', async () => {
-  const shared = new SimulatedEtcd();
-  const results = Array.from({ length: 4 }, () => initEtcd(simulated(shared)));
-  assert.deepEqual((await Promise.all(results)).sort(), ['found', 'found', 'found', 'made']);
-  for (const fate of ['done, cut', 'not done, cut', 'unsent'] as const) {
-    const etcd = new SimulatedEtcd();
-    let sent = 0;
-    const calls = etcd.calls(() => ((sent += 1) === 2 ? fate : 'answered'));
-    assert.equal(await initEtcd(simulated(etcd, { calls })), 'made');
-    assert.equal(await initEtcd(simulated(etcd)), 'found');
-  }
 });

@@ -33,19 +33,14 @@ test('The command prints one line for each part of a report, or why it fails', a
       `or different, and will be forgotten\n${unchecked}`,
   );
   writeFileSync(path, SNAPSHOT);
-  await assertPrints(
-    `1 petstore: ${path} ends with pet 1, but ${path}.journal follows pet 2: pets are missing. ` +
-      'Restore both from one backup\n',
-  );
   writeFileSync(`${path}.journal`, JOURNAL.subarray(0, -5));
   await assertPrints(
     `0 ${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n${unchecked}` +
       `${LINES[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`,
   );
   for (const file of [path, `${path}.journal`]) rmSync(file);
-  for (const none of [path, join(path, 'none')]) {
-    await assertPrints(`1 petstore: There is no data file ${none}\n`, none);
-  }
+  const none = join(path, 'none');
+  await assertPrints(`1 petstore: There is no data file ${none}\n`, none);
   const folder = dirname(path);
   await assertPrints(`1 petstore: ${folder} is a directory, not a regular file\n`, folder);
 });

@@ -154,11 +154,13 @@ test('A pet has at most MAX_PET_BYTES, whatever follows it', async () => {
   const longest = REX.replace('Rex', 'n'.repeat(MAX_PET_BYTES - REX.length + 3));
   const tooLong = longest.replace('nnn', 'nnnn');
   const mistake = `pet 1: A pet has at most ${MAX_PET_BYTES} bytes`;
+  const start = 'pets.json is not a list of pets. It was left as it is:\n  ';
   for (const rest of ['', `,\n${TOM}${SPACE}`]) {
     assert.equal((await load(`[${longest}${rest}]`)).pets[0], longest);
-    const start = 'pets.json is not a list of pets. It was left as it is:\n  ';
     await assertRefused(`[${tooLong}${rest}]`, start + mistake);
   }
+  // The form in which the store writes it.
+  await assertRefused(`[\n${tooLong}\n]`, start + mistake);
 });
 
 test('The ids of thousands of pets must ascend', async () => {

@@ -41,24 +41,6 @@ for (const [how, step] of Object.entries(steps)) {
   }
 }
 
-test('A table grows over many chunks, small and large, and returns all its text', () => {
-  const table = new PetTable();
-  const texts: string[] = [];
-  for (let id = 1n; id <= 4000n; id += 1n) {
-    const pet = petOf(id, id % 500n === 0n ? 1_100_000 : 5);
-    table.append(pet);
-    texts.push(pet.text);
-  }
-  assert.ok([...table.chunks()].length > 8);
-  assert.ok([...table.chunks()].join(',\n') === texts.join(',\n'));
-  assert.ok([...table.chunks(1234n)].join(',\n') === texts.slice(0, 1234).join(',\n'));
-  const { text } = table.list({ limit: 4, after: 498n });
-  assert.ok(text === `[${texts.slice(498, 502).join(',\n')}]`);
-  for (const id of [499, 500, 501, 1000, 1001, 1024, 1025, 4000]) {
-    assert.ok(table.get(BigInt(id))?.text === texts[id - 1]);
-  }
-});
-
 test('A page is cached, unless it is the last one, or large; the oldest is evicted', () => {
   const table = new PetTable();
   for (let id = 1n; id <= 2000n; id += 1n) {

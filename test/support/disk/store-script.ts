@@ -1,36 +1,22 @@
 /**
- * Store scripts: what happens to a file store, and what it does then, as text. A file has cases,
- * each with a title, lines of commands, and after each line what it prints:
- *
- *     # Working: the lock is lost before a write
- *     > remove lock; create k1
- *     refused: The lock file was removed, or its folder moved
- *     readOnly, pets in journal, lost: The lock file was removed
- *     next start: 1
- *
- * A case begins with one pet in the journal of an open store, unless its first command is `none`,
- * `start` or `snapshot`. The state is printed when it changes. A case ends with the pets that a
- * start finds in a copy of the files, as after a kill -9. `UPDATE=1` writes what was printed into
- * the file: read the difference before you commit it.
+ * The scripts of the file store. A case begins with one pet in the journal of an open store, unless
+ * its first command is `none`, `start` or `snapshot`. The state is printed when it changes. A case
+ * ends with the pets that a start finds in a copy of the files, as after a kill -9.
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  KeyReusedError,
-  OutcomeUnknownError,
-  StoreUnavailableError,
-} from '../../../src/model/pet-store.ts';
-import { InvalidPetError } from '../../../src/model/pet-text.ts';
+import { crc32 } from 'node:zlib';
+import { systemMemory } from '../../../src/base/system.ts';
+import type { NewPet } from '../../../src/model/pet.ts';
+import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { verifyData } from '../../../src/stores/file/data-file.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
+import { encodeLine } from '../../../src/stores/file/journal-line.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { requestKey } from '../pets/request-keys.ts';
-import { ROOT } from '../project.ts';
+import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
 import { TestClock } from '../test-clock.ts';
 import { intercept, type Interceptor } from './intercept.ts';
 import { journalLines, petText, REX, snapshotId } from './journal-text.ts';
@@ -61,7 +47,7 @@ interface Rule {
   readonly effect: string;
 }
 
-class StoreScript {
+class StoreScript implements Script {
   memory: MemoryDisk = createMemoryDisk();
   readonly clock: TestClock = new TestClock();
   readonly printed: string[] = [];
@@ -101,7 +87,8 @@ class StoreScript {
       ...{ path: PATHS['snapshot']!, pets: this.pets, ...this.clock.startProcess() },
       disk: {
         ...disk,
-        freeBytes: (path) => disk.freeBytes(path).then((bytes) => Math.min(bytes, this.freeBytes)),
+        freeBytes: (path) =>
+          disk.freeBytes(path).then((all) => (path === PATHS['folder'] ? this.freeBytes : all)),
       },
       randomBits: () => 1 + Object.keys(this.memory.contents()).length,
       log: (level, event, details = {}) => {
@@ -115,7 +102,6 @@ class StoreScript {
     this.#status = this.#statusOf(this.store);
   }
 
-  /** Checks what holds at the end of each case, and prints what the next start finds. */
   async end(): Promise<void> {
     const { store } = this;
     if (store === undefined) return;
@@ -254,11 +240,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       ({ pets, snapshotPets }) => `${pets.length} pets, ${snapshotPets} of them in the data file`,
       ({ message }: Error) => message,
     ),
-  create: outcomeOf,
+  create: ({ store }, text) => outcomeOf(store!, text),
   /** Sends so many creates at once, and waits for none of them. */
   async send(script, text) {
     const [, count = '', what = ''] = /^(\d+) ?(.*)$/.exec(text)!;
-    const sent = Array.from({ length: Number(count) }, () => outcomeOf(script, what));
+    const sent = Array.from({ length: Number(count) }, () => outcomeOf(script.store!, what));
     script.sent.push(...sent);
     await nextTurn();
   },
@@ -343,9 +329,24 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const files = Object.entries(memory.contents()).sort();
     return files.map(([path, text]) => `${nameOf(path)} (${contentOf(text)})`).join(', ');
   },
+  /** Adds an intact line to the journal. */
+  line({ memory }, text) {
+    const journal = memory.read(pathOf('journal'));
+    const { bytes } = encodeLine(systemMemory, text, crc32(journal));
+    memory.write(pathOf('journal'), Buffer.concat([journal, bytes]));
+  },
+  /** How many pets each line of the journal has. */
+  lines({ memory }) {
+    const lines = memory.read(pathOf('journal')).toString('latin1').split('\n');
+    const sizes = lines.slice(0, -1).map((line) => {
+      const pets = line.split('{"id":').length - 1;
+      return line.length > 1 << 20 ? `${pets} in more than 1 MiB` : pets;
+    });
+    return `pets of each line: ${sizes.join(', ')}`;
+  },
   /** Writes a snapshot of so many pets, called Rex. */
   snapshot: ({ memory }, count) => memory.write(pathOf('snapshot'), snapshotOf(Number(count))),
-  /** Writes a journal after that snapshot, or the one that is there: `journal 2: 1, 3`. */
+  /** Writes a journal after that snapshot, or the one that is there: `journal 2: 1, 3, 1*2500`. */
   journal({ memory }, text) {
     const [pets = '', sizes = ''] = text.split(':');
     const snapshot = pets === '' ? `${memory.read(pathOf('snapshot'))}` : snapshotOf(Number(pets));
@@ -353,7 +354,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       0,
       ...[...snapshot.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id)),
     );
-    const commits = (sizes.match(/\d+/g) ?? []).map((size) => Array(Number(size)).fill(REX));
+    const commits = (sizes.match(/[\d*]+/g) ?? []).flatMap((item) => {
+      const [size, times = 1] = item.split('*').map(Number);
+      return Array<readonly NewPet[]>(times).fill(Array<NewPet>(size!).fill(REX));
+    });
     const lines = journalLines(snapshotId(snapshot, lastId), commits);
     memory.write(pathOf('journal'), Buffer.concat(lines));
   },
@@ -375,41 +379,13 @@ function contentOf(text: string): string {
   return pets + keys === 0 ? `${text.length} bytes` : `${pets} pets, ${keys} keys`;
 }
 
-/**
- * Creates a Rex, or a pet with this name, and with a key such as k1 if there is one: `k1 Tom`. A
- * key may be given by its hash. The name x9 has nine letters. Resolves with what the client gets.
- */
-async function outcomeOf({ store }: StoreScript, text: string): Promise<string> {
-  const [, key, given] = /^(?:k([0-9a-f]{32}|\d) ?)?(.*)$/.exec(text)!;
-  const [, letter = '', length] = /^(.)(\d+)$/.exec(given!) ?? [];
-  const name = length === undefined ? given || REX.name : letter.repeat(Number(length));
-  try {
-    if (key === undefined) return `stored ${(await store!.create({ ...REX, name })).id}`;
-    const hash = key.length === 1 ? requestKey(Number(key)) : key;
-    const { pet, isReplayed } = await store!.createOnce({ ...REX, name }, hash);
-    return `stored ${pet.id}${isReplayed ? ' before' : ''}`;
-  } catch (error) {
-    const isUnknown = error instanceof OutcomeUnknownError;
-    assert.ok(isUnknown || REFUSALS.some((refusal) => error instanceof refusal), String(error));
-    return `${isUnknown ? 'unknown' : 'refused'}: ${(error as Error).message}`;
-  }
-}
-
-const REFUSALS = [StoreUnavailableError, KeyReusedError, InvalidPetError];
-
-/** Each text once, and how often it is there. */
-function countsOf(texts: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return [...counts].map(([text, n]) => (n > 1 ? `${text} (${n} times)` : text)).join('\n');
-}
-
-/** Checks that all reads show the same pets. */
+/** The ids, or how many there are. Checks that all reads show the same pets. */
 async function idsOf(store: FileStore): Promise<string> {
-  const { pets } = await store.list({ limit: 100 });
+  const { pets } = await store.list({ limit: 10_000 });
   assert.equal(store.count().total, pets.length);
   for (const { id, text } of pets) assert.equal((await store.get(id))?.text, text);
   assert.equal(await store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
+  if (pets.length > 100) return `${pets.length} pets`;
   return pets.map(({ id }) => id).join(', ') || 'no pets';
 }
 
@@ -417,29 +393,13 @@ async function idsOf(store: FileStore): Promise<string> {
 const WITHOUT_STORE = /^> (none|start|snapshot)\b/;
 
 /** Makes a test of each case of a file, whose path is from the folder of tests. */
-export function testScript(name: string): void {
-  const path = join(ROOT, 'test', name);
-  const cases = readFileSync(path, 'utf8')
-    .trim()
-    .split(/\n{2,}/);
-  for (const [index, text] of cases.entries()) {
-    const [title = '', ...lines] = text.split('\n');
-    test(title.slice(2), { timeout: 60_000 }, async () => {
-      const script = new StoreScript();
-      const commands = lines.filter((line) => line.startsWith('> '));
-      if (!WITHOUT_STORE.test(commands[0]!)) {
-        await script.open();
-        await script.store!.create(REX);
-        [script.operations, script.events] = [[], []];
-      }
-      for (const line of commands) {
-        script.printed.push(line);
-        for (const command of line.slice(2).split('; ')) await script.run(command);
-      }
-      await script.end();
-      cases[index] = [title, ...script.printed].join('\n');
-      if (process.env['UPDATE'] === undefined) assert.equal(cases[index], text);
-      else writeFileSync(path, `${cases.join('\n\n')}\n`);
-    });
-  }
+export function testStoreScript(name: string): void {
+  testScript(name, async (_, first) => {
+    const script = new StoreScript();
+    if (WITHOUT_STORE.test(first)) return script;
+    await script.open();
+    await script.store!.create(REX);
+    [script.operations, script.events] = [[], []];
+    return script;
+  });
 }

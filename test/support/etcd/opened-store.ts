@@ -38,17 +38,15 @@ export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {
 
 /**
  * Opens a store on a simulated etcd, which other stores may use, too. `fateOf` decides how each of
- * its calls ends, and may be replaced; `events` is what it logs.
+ * its calls ends, and may be replaced.
  */
 export async function openSimulated(
   t: Context,
   { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
 ) {
-  const life = { etcd, clock, events: [] as string[], fateOf: (() => 'answered') as FateOf };
+  const life = { etcd, clock, fateOf: (() => 'answered') as FateOf };
   const calls = etcd.calls((...call) => life.fateOf(...call));
-  const log = (_level: string, event: string, { cause }: { cause?: string } = {}): void =>
-    void life.events.push(event, ...(cause === undefined ? [] : [cause]));
-  const store = await openInitialized(t, simulated(etcd, { calls, clock, log }));
+  const store = await openInitialized(t, simulated(etcd, { calls, clock }));
   return Object.assign(life, { store });
 }
 
