@@ -3,7 +3,7 @@
 export { createApp, openApp, type App } from './app/app.ts';
 export type { ApiKeyOption, NamedApiKey } from './app/api-keys.ts';
 export type { AppOptions } from './app/app-options.ts';
-export type { Log, LogLevel } from './base/log.ts';
+export type { Logger, LogLevel } from './base/logger.ts';
 export { VERSION } from './base/version.ts';
 export { connectionsOf, createHttpServer } from './http/http-server.ts';
 export type { Limits } from './http/limits.ts';

@@ -14,7 +14,7 @@ import type { AppOptions } from './app/app-options.ts';
 import { readApiKeys, readApiKeysFile, type ApiKeySource } from './app/read-api-keys.ts';
 import { createApp, type App } from './app/app.ts';
 import type { Command } from './base/command-line.ts';
-import { messageOf } from './base/log.ts';
+import { messageOf } from './base/logger.ts';
 import { quote } from './base/quote.ts';
 import { VERSION, nodeVersionProblem } from './base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
@@ -22,7 +22,7 @@ import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isDurable } from './model/pet-store.ts';
-import { createJsonLog } from './ops/logs.ts';
+import { createJsonLogger } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
 import { FailureReport } from './stores/failure-report.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
@@ -43,7 +43,7 @@ const INHERITED_FD = 3;
  */
 const INHERITED_BACKLOG = 4096;
 
-const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
+const logger = createJsonLogger((line) => process.stderr.write(`${line}\n`));
 
 /**
  * The standard streams on a terminal at the start: any of them, since output is often redirected.
@@ -62,7 +62,7 @@ let isHungUp = false;
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 // Writes a warning of Node.js as a line of the log.
 process.removeAllListeners('warning').on('warning', ({ name, message }) => {
-  log('warn', 'Node.js warns', { cause: `${name}: ${message}` });
+  logger('warn', 'Node.js warns', { cause: `${name}: ${message}` });
 });
 
 /** The service as a command: its work ends when it is started. */
@@ -114,7 +114,7 @@ async function run(config: Config): Promise<void> {
   const [sentence, details] = describeBackend(options);
   const app = createApp({
     ...options,
-    log,
+    log: logger,
     runtime: {
       nodeVersion: process.version,
       openConnections: () => connectionsOf(server).size,
@@ -154,7 +154,7 @@ async function run(config: Config): Promise<void> {
   await open();
   if (isStopping) return;
   const { total: pets } = await app.pets.count();
-  log('info', 'Started', {
+  logger('info', 'Started', {
     version: VERSION,
     ...(url === undefined ? { socket: 'unix' } : { url }),
     ...details,
@@ -200,7 +200,7 @@ async function listen(
   // From here on an error is a failed accept, for example ENOBUFS. The next one may succeed, so it
   // must not end the process.
   const began = 'Cannot accept a connection';
-  const accepts = new FailureReport(log, performance, began, 'Accepts connections again');
+  const accepts = new FailureReport(logger, performance, began, 'Accepts connections again');
   server.on('error', (error) => accepts.record(messageOf(error)));
   server.on('connection', () => accepts.clear());
   // For a Unix socket, the address is a string, or null if the socket is inherited.
@@ -214,10 +214,10 @@ async function listen(
 function stopOnSignals(app: App, server: Server): (signal: NodeJS.Signals) => void {
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
-      log('warn', 'Ended by a second signal', { signal });
+      logger('warn', 'Ended by a second signal', { signal });
       process.exit(1);
     }
-    log('info', 'Stopping', { signal });
+    logger('info', 'Stopping', { signal });
     void stopAndExit(app, server, 0);
   };
   // After exit code 1 the supervisor starts a new process, which may continue with the pets.
@@ -238,10 +238,10 @@ async function stopAndExit(app: App, server: Server, exitCode: number): Promise<
     await stopServer(server, DRAIN_MS, () => app.drain());
     await app.close();
   } catch (error) {
-    log('error', 'Graceful shutdown failed', { cause: messageOf(error) });
+    logger('error', 'Graceful shutdown failed', { cause: messageOf(error) });
     process.exit(1);
   }
-  log('info', 'Stopped');
+  logger('info', 'Stopped');
   process.exit(exitCode);
 }
 
@@ -257,7 +257,7 @@ function exitAtDeadline(app: App, exitCode: number): void {
     const pets = app.durability();
     if (pets === 'memory' && seconds < LAST_DEADLINE_S) return;
     const details = pets === undefined ? {} : { pets };
-    log('error', 'Graceful shutdown timed out', { deadlineMs: seconds * 1000, ...details });
+    logger('error', 'Graceful shutdown timed out', { deadlineMs: seconds * 1000, ...details });
     process.exit(pets !== undefined && isDurable(pets) ? exitCode : 1);
   }, 1000);
 }
@@ -269,7 +269,7 @@ function createHangUpHandler(app: App, source: ApiKeySource, stopService: () => 
     // After a hang-up, `isatty` returns false for the closed terminal.
     const isTerminalClosed = terminals.length > 0 && !terminals.some((stream) => isatty(stream));
     if (isTerminalClosed) stopService();
-    else if (source.file === undefined) log('warn', 'There is no API keys file to read again');
+    else if (source.file === undefined) logger('warn', 'There is no API keys file to read again');
     else reading = reading.then(() => reloadKeys(app, source));
   };
 }
@@ -279,10 +279,10 @@ async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   const { apiKeys, mistakes } = await readApiKeys(source, readApiKeysFile);
   if (mistakes.length > 0) {
     failedKeyReloads += 1;
-    log('error', 'Kept the API keys in force', { cause: mistakes.join('; ') });
+    logger('error', 'Kept the API keys in force', { cause: mistakes.join('; ') });
   } else {
     app.setApiKeys(apiKeys);
-    log('info', 'Read the API keys again', { keys: apiKeys.length });
+    logger('info', 'Read the API keys again', { keys: apiKeys.length });
   }
 }
 

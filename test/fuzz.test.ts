@@ -12,7 +12,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Log } from '../src/base/log.ts';
+import type { Logger } from '../src/base/logger.ts';
 import { connectionsOf } from '../src/http/http-server.ts';
 import type { ErrorCode } from '../src/http/api-error.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
@@ -100,7 +100,7 @@ const goesAway: Conduct = (socket, random, bytes) => {
 
 test('Whatever clients send, answers are whole and the store has what was answered', async (t) => {
   const logged: unknown[] = [];
-  const log: Log = (level, event, details) => {
+  const log: Logger = (level, event, details) => {
     if (level !== 'info') logged.push([level, event, details]);
   };
   const dataFile = join(tempDir(t), 'pets.json');

@@ -1,10 +1,10 @@
 /**
  * Starting with a million pets: time, and the peak and resident memory.
  *
- * A start from the snapshot is measured against JSON.parse of the same file, which is how most
+ * A start from the data file is measured against JSON.parse of the same file, which is how most
  * small services start; their pets are then objects, not the bytes that are sent. A start from a
  * journal with a commit for each pet, and the next start, are measured against one from the
- * snapshot.
+ * data file.
  *
  * As a program, this file makes that journal.
  */
@@ -28,7 +28,7 @@ export async function measure(options) {
   bench.progress('start: making a journal');
   await runScript('start.mjs', { path: source, dist });
 
-  const snapshot = () => start(bench, 'service', { dist, pets: PETS });
+  const dataFile = () => start(bench, 'service', { dist, pets: PETS });
   const journal = async () => {
     const path = freshData(folder, 0);
     for (const suffix of ['', '.journal']) copySynced(source + suffix, path + suffix);
@@ -42,16 +42,16 @@ export async function measure(options) {
   const contenderOf = (burst) => async () => ({ burst });
   const opponents = { 'JSON.parse': [contenderOf(parse), '≤ 0.30', '≤ 0.50'] };
   if (against !== undefined) opponents['other build'] = [contenderOf(other)];
-  const fromSnapshot = { 'from the snapshot': [contenderOf(snapshot), '≤ 4.00', '≤ 1.50'] };
+  const fromDataFile = { 'from the data file': [contenderOf(dataFile), '≤ 4.00', '≤ 1.50'] };
   const bytes = [];
   for (let round = 0; round < bench.rounds; round += 1) {
     const small = await start(bench, 'service', { dist, pets: 1000 });
-    bytes.push((1e6 * ((await snapshot()).residentMb - small.residentMb)) / (PETS - 1000));
+    bytes.push((1e6 * ((await dataFile()).residentMb - small.residentMb)) / (PETS - 1000));
   }
-  const [what, journaled] = ['1M pets, from the snapshot', '1M pets, a commit each'];
+  const [what, journaled] = ['1M pets, from the data file', '1M pets, a commit each'];
   return [
-    await compare(bench, what, contenderOf(snapshot), opponents, ['openMs', 'peakMb']),
-    await compare(bench, journaled, contenderOf(journal), fromSnapshot, ['openMs', 'nextMs']),
+    await compare(bench, what, contenderOf(dataFile), opponents, ['openMs', 'peakMb']),
+    await compare(bench, journaled, contenderOf(journal), fromDataFile, ['openMs', 'nextMs']),
     { What: 'resident bytes a pet', ours: figure(bytes, '≤ 85', 1) },
   ];
 }

@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 import { isObject } from '../base/exact-json.ts';
-import type { Log } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import {
   condition,
   memberProblems,
@@ -49,7 +49,7 @@ export interface AppOptions {
    * such pets must fit into one string; on etcd at most 1 MiB.
    */
   readonly bodyLimitBytes?: number | undefined;
-  readonly log?: Log | undefined;
+  readonly log?: Logger | undefined;
   /** Logs each request with its response, and gives it an id. Off by default. */
   readonly accessLog?: boolean | undefined;
   /** The origins whose web pages may use the service, or `*`. None by default. */

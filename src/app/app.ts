@@ -23,7 +23,7 @@ import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from '../web/openapi/openapi.ts';
 import { createPathHint } from '../web/openapi/path-hint.ts';
 import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../api/operations.ts';
-import { safeLog, silent, type Log } from '../base/log.ts';
+import { safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { assertNoProblems } from '../base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
@@ -32,7 +32,7 @@ import { identifyRequest, logRequest } from '../ops/logs.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
 import { createMetrics } from '../ops/metrics.ts';
-import { verifyData } from '../stores/file/data-file.ts';
+import { verifyData } from '../stores/file/stored-data.ts';
 import { openFileStore } from '../stores/file/file-store.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 import { createMemoryStore } from '../stores/memory-store.ts';
@@ -77,10 +77,10 @@ export function createApp(options: AppOptions): App {
   assertNoProblems(optionProblems(options));
   const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, corsOrigins = [] } = options;
   const { page = false, accessLog = false, now = Date.now, runtime } = options;
-  const log = safeLog(options.log ?? silent);
+  const logger = safeLogger(options.log ?? silentLogger);
   const warnOfKeys = (apiKeys: readonly ApiKeyOption[]): void => {
     if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
-    log('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
+    logger('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
   };
   let keys = createKeyring(options.apiKeys);
   warnOfKeys(options.apiKeys);
@@ -126,12 +126,12 @@ export function createApp(options: AppOptions): App {
     hintFor: createPathHint(operations, prefix, `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`),
     bodyLimitBytes,
     isStopping: () => isStopping,
-    log,
+    logger,
     toApiError: fromStoreError,
     onResponse(summary) {
       const seconds = (performance.now() - summary.startedAt) / 1000;
       metrics.countRequest(summary, seconds);
-      if (accessLog) logRequest(log, summary, seconds);
+      if (accessLog) logRequest(logger, summary, seconds);
     },
     identify: accessLog ? identifyRequest : undefined,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
@@ -139,7 +139,7 @@ export function createApp(options: AppOptions): App {
 
   const open = async (): Promise<void> => {
     closing.signal.throwIfAborted();
-    store = await openStore(options, log, closing.signal);
+    store = await openStore(options, logger, closing.signal);
     void store.lost?.then(resolveLost);
   };
 
@@ -175,17 +175,17 @@ export function createApp(options: AppOptions): App {
  */
 async function openStore(
   { store, etcd, dataFile, memory }: AppOptions,
-  log: Log,
+  logger: Logger,
   signal: AbortSignal,
 ): Promise<PetStore> {
   if (store !== undefined) return store;
   if (etcd !== undefined) {
     const { openEtcdStore } = await import('../stores/etcd/etcd-store.ts');
-    return openEtcdStore({ ...etcd, log, signal });
+    return openEtcdStore({ ...etcd, log: logger, signal });
   }
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
-  if (memory === undefined) return openFileStore({ path, log });
+  if (memory === undefined) return openFileStore({ path, log: logger });
   const { pets } = await verifyData(nodeDisk, path);
   return createMemoryStore(pets.pets());
 }

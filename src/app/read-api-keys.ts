@@ -11,7 +11,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../base/log.ts';
+import { messageOf } from '../base/logger.ts';
 import { problemTexts, type Problem } from '../base/problem.ts';
 import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 

@@ -10,7 +10,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { messageOf, type Log } from '../base/log.ts';
+import { messageOf, type Logger } from '../base/logger.ts';
 import { cut, quote } from '../base/quote.ts';
 import { ApiError, malformed } from './api-error.ts';
 import {
@@ -55,7 +55,7 @@ interface ListenerOptions {
   readonly bodyLimitBytes: number;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isStopping(): boolean;
-  readonly log: Log;
+  readonly logger: Logger;
   /** Converts a documented error of the store. Returns undefined for any other error. */
   toApiError?: ((error: unknown) => ApiError | undefined) | undefined;
   /** Called with each response just before it is sent, even if its client has gone. */
@@ -191,7 +191,7 @@ function fail(context: RequestContext, asked: Asked, error: unknown): void {
   if (apiError !== undefined) return refuse(context, asked, apiError);
   const { method = '' } = request;
   const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-  options.log('error', 'A request failed', { requestId, method, path: asked.path, cause });
+  options.logger('error', 'A request failed', { requestId, method, path: asked.path, cause });
   refuse(context, asked, new ApiError('internal_error', 'The service failed to respond'));
 }
 

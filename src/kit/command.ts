@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, CommandLine, Context, Environment } from '../base/command-line.ts';
 import { parseInt64 } from '../base/int64.ts';
-import { messageOf } from '../base/log.ts';
+import { messageOf } from '../base/logger.ts';
 import { mustBe } from '../base/problem.ts';
 import { LEVELS, VERSIONS } from './check.ts';
 import { checksOf } from './checks.ts';

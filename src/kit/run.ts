@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../base/log.ts';
+import { messageOf } from '../base/logger.ts';
 import { cut } from '../base/quote.ts';
 import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';

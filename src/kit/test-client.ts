@@ -11,7 +11,7 @@ import { connect as connectTcp, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { isObject, parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
-import { messageOf } from '../base/log.ts';
+import { messageOf } from '../base/logger.ts';
 
 /** The service to check. */
 export interface Target {

@@ -10,11 +10,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Log } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 
 /** JSON.stringify escapes each line feed, so no value can forge a line. */
-export function createJsonLog(writeLine: (line: string) => void): Log {
+export function createJsonLogger(writeLine: (line: string) => void): Logger {
   return (level, event, details = {}) => {
     const entry = { time: new Date().toISOString(), level, event, ...details };
     const plain = (_key: string, value: unknown): unknown => {
@@ -39,8 +39,8 @@ export function identifyRequest({ headers, socket }: IncomingMessage): string {
 
 const PLAIN_ID: RegExp = /^[A-Za-z0-9._-]{1,64}$/;
 
-export function logRequest(log: Log, summary: RequestSummary, seconds: number): void {
-  log('info', 'Answered', {
+export function logRequest(logger: Logger, summary: RequestSummary, seconds: number): void {
+  logger('info', 'Answered', {
     requestId: summary.requestId,
     client: summary.request.socket.remoteAddress ?? '',
     method: summary.request.method ?? '',

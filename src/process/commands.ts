@@ -9,10 +9,10 @@
 import crypto from 'node:crypto';
 import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
 import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
-import { messageOf } from '../base/log.ts';
-import { verifyData } from '../stores/file/data-file.ts';
+import { messageOf } from '../base/logger.ts';
+import { verifyData } from '../stores/file/stored-data.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
-import { dataFileOf, PROCESS_SETTINGS, readDataFile } from './config.ts';
+import { dataFileOf, PROCESS_SETTINGS, readStoredData } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
 export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
@@ -89,13 +89,13 @@ checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
   operands: 1,
   read(line, { env, print }) {
     const [named] = line.operands;
-    const path = named ? readDataFile(line, named, 'FILE') : dataFileOf(line, env);
+    const path = named ? readStoredData(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
       const data = await verifyData(nodeDisk, path);
       const { length, lastId } = data.pets;
-      const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
-      const isJournaled = length > snapshotPets;
-      const inJournal = isJournaled ? `, ${length - snapshotPets} of them in the journal only` : '';
+      const { dataFile, dataFilePets, journal, keys, droppedKeys } = data;
+      const isJournaled = length > dataFilePets;
+      const inJournal = isJournaled ? `, ${length - dataFilePets} of them in the journal only` : '';
       print(`${path}: ${counted(length, 'pet')}, the greatest id is ${lastId}${inJournal}`);
       if (keys.length > 0) print(counted(keys.length, 'idempotency key'));
       if (droppedKeys > 0) {
@@ -103,7 +103,7 @@ checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
         const many = counted(droppedKeys, 'idempotency key');
         print(`${many} ${belong} missing or different, and will be forgotten`);
       }
-      if (snapshot?.hasChecksum === false)
+      if (dataFile?.hasChecksum === false)
         print('The data file has no checksum line: a changed letter in it would not be noticed');
       if (journal !== undefined && journal.tornBytes > 0) {
         print(`${journal.tornBytes} bytes at the journal's end are a commit that is not complete`);

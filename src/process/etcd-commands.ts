@@ -4,13 +4,13 @@
  * command resumes an import that was interrupted.
  */
 
-import { readDataFile, readEtcdOptions } from './config.ts';
+import { readStoredData, readEtcdOptions } from './config.ts';
 import type { Command } from '../base/command-line.ts';
 import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import { initEtcd as initLog } from '../stores/etcd/open-log.ts';
-import { loadDataFile } from '../stores/file/data-file.ts';
+import { loadStoredData } from '../stores/file/stored-data.ts';
 import { exportDataFile } from '../stores/file/file-store.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 
@@ -56,11 +56,11 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
     const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
-    const file = readDataFile(line, flags.get(end) ?? '', `--${end}`);
+    const file = readStoredData(line, flags.get(end) ?? '', `--${end}`);
     const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;
-      const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
+      const data = isImport ? await loadStoredData(nodeDisk, file) : undefined;
       // An import makes a log, so every endpoint must respond, and belong to the same cluster.
       const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
       try {

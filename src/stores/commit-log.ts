@@ -3,8 +3,8 @@
  *
  * A log makes commits durable, in the order of ids, and puts into the tables what is durable: its
  * own commits, and those of other processes if there are any. Only the log writes to the tables.
- * There are two logs. One is the journal with the data file, which the code calls the snapshot
- * (file/file-log.ts). The other is the slots of an etcd cluster (etcd/etcd-log.ts).
+ * There are two logs: the journal with the data file (file/file-log.ts), and the slots of an etcd
+ * cluster (etcd/etcd-log.ts).
  */
 
 import type { StoredPet } from '../model/pet.ts';

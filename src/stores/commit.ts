@@ -5,7 +5,7 @@
  *     {"after":9,"pets":[{"id":10,…}],"keys":[["9f86d081…c55ad015",10,1795356000000]]}
  *
  * `after` is the last id before the commit. It chains the commits to each other and to the
- * snapshot, so that a missing one, or a snapshot from another day, is noticed. `keys` has the
+ * data file, so that a missing one, or a data file from another day, is noticed. `keys` has the
  * idempotency keys of those pets that came with one: the key, the id, and when its 24 hours end by
  * the time of day, in milliseconds since 1970. A process that reads a key from etcd later may keep
  * it for up to an hour more; the file store gives each key 24 hours again at each start.
@@ -73,7 +73,7 @@ function encodeKeys(keys: readonly KeyEntry[]): string {
   return `"keys":[${items.join(',')}]`;
 }
 
-/** The keys of a snapshot's pets, as the journal has them after its header. */
+/** The keys of a data file's pets, as the journal has them after its header. */
 export function encodeKeysLine(keys: readonly KeyEntry[]): string {
   return `{${encodeKeys(keys)}}`;
 }

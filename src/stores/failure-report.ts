@@ -9,7 +9,7 @@
  */
 
 import type { Clock } from '../base/system.ts';
-import { messageOf, type Log } from '../base/log.ts';
+import { messageOf, type Logger } from '../base/logger.ts';
 
 const RECENT_MS = 5_000;
 const LOG_PAUSE_MS = 1_000;
@@ -17,7 +17,7 @@ const LOG_PAUSE_MS = 1_000;
 const MAX_CAUSES = 100;
 
 export class FailureReport {
-  readonly #logger: Log;
+  readonly #logger: Logger;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #began: string;
   readonly #ended: string;
@@ -27,8 +27,8 @@ export class FailureReport {
   #loggedAt = -Infinity;
 
   /** `began` and `ended` are the events in the log. */
-  constructor(log: Log, clock: Pick<Clock, 'now'>, began: string, ended: string) {
-    this.#logger = log;
+  constructor(logger: Logger, clock: Pick<Clock, 'now'>, began: string, ended: string) {
+    this.#logger = logger;
     this.#clock = clock;
     this.#began = began;
     this.#ended = ended;

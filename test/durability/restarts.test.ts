@@ -96,8 +96,8 @@ function assertWhole(outcomes: readonly Outcome[], ends: readonly string[]): num
 /** The data file has the acknowledged pets, and no others but those without a response. */
 function assertStored(dataFile: string, ledger: PetLedger, unanswered: number): void {
   assert.deepEqual(readdirSync(dirname(dataFile)).sort(), ['pets.json', 'pets.json.lock']);
-  const snapshot = readFileSync(dataFile, 'utf8');
-  const pets = snapshot.slice('[\n'.length, snapshot.lastIndexOf('\n]')).split(',\n');
+  const content = readFileSync(dataFile, 'utf8');
+  const pets = content.slice('[\n'.length, content.lastIndexOf('\n]')).split(',\n');
   ledger.check(pets);
   assert.ok(pets.length <= ledger.answered + unanswered, `${pets.length} pets`);
 }

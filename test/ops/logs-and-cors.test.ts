@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PetQuery } from '../../src/model/pet-store.ts';
-import { createJsonLog } from '../../src/ops/logs.ts';
+import { createJsonLogger } from '../../src/ops/logs.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { lastRequestOf } from '../support/http/requests.ts';
 import { KEY, openService, type Service } from '../support/http/service.ts';
@@ -18,7 +18,7 @@ import { talk } from '../support/http/wire.ts';
 /** Starts a service, and returns the entries that it logs. */
 async function start(t: TestContext, options: object = {}) {
   const entries: Record<string, unknown>[] = [];
-  const log = createJsonLog((line) => entries.push(JSON.parse(line) as Record<string, unknown>));
+  const log = createJsonLogger((line) => entries.push(JSON.parse(line) as Record<string, unknown>));
   const service = await openService(t, { log, accessLog: true, ...options });
   return { service, entries };
 }
@@ -82,7 +82,7 @@ test("A client's request id is kept if it is short and plain, and replaced if no
 
 test('A log entry is one line of JSON, with bigints as text, and long texts truncated', () => {
   const lines: string[] = [];
-  const log = createJsonLog((line) => lines.push(line));
+  const log = createJsonLogger((line) => lines.push(line));
   const [longest, forged] = ['x'.repeat(4096), '"}\r\n{"level":"error"}\u2028'];
   for (const cause of [longest, `${longest}x`, 2n ** 63n, forged]) log('info', 'Told', { cause });
   const causes = lines.map((line) => (JSON.parse(line) as { cause: unknown }).cause);

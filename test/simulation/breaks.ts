@@ -19,7 +19,7 @@ import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
 import { inClass, without, type Change, type Search } from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
-import { flipBits, swapSnapshots } from './damage.ts';
+import { flipBits, swapDataFiles } from './damage.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Operation } from './life.ts';
 import {
   MEDDLING,
@@ -62,8 +62,8 @@ const SYNC: KnownFault = { on: 'sync', path: /journal$/, kind: 'EIO', lasts: 'on
 const WRITE: KnownFault = { on: 'write', path: /journal$/, kind: 'late', lasts: 'once' };
 const FOLDER_SYNC: KnownFault = { on: 'syncDirectory', path: /data$/, kind: 'EIO', lasts: 'once' };
 
-/** Of a snapshot or a saved file: each line of a journal begins with a CRC. */
-const SYNC_OF_SNAPSHOT = /^write \S+unfinished\S+ [^0-9a-f][^]*; sync \S+unfinished\S+$/;
+/** Of a data file or a saved file: each line of a journal begins with a CRC. */
+const SYNC_OF_DATA_FILE = /^write \S+unfinished\S+ [^0-9a-f][^]*; sync \S+unfinished\S+$/;
 
 /** By other programs that change the file at the path. */
 const byMeddling = (path: string): Search =>
@@ -120,13 +120,13 @@ function catches(search: Search, breaks: Readonly<Record<string, Change>>): read
 export const BREAKS: readonly Break[] = [
   ...catches(byCrash(liveShortly), {
     'does not sync the journal': without(/; sync \S+\.journal$/),
-    'does not sync a new snapshot': without(SYNC_OF_SNAPSHOT),
+    'does not sync a new data file': without(SYNC_OF_DATA_FILE),
     'does not sync a new journal': without(/^write \S+unfinished\S+ [0-9a-f][^]*; sync \S+unf\S+$/),
     'does not sync the folder': without(/; syncDirectory/),
     'does not sync the folder above a new one': without(/; syncDirectory \/$/),
     'does not sync the folder after a new journal': without(/^rename \S+ \S+nal; syncDirectory/),
     'acknowledges a create before the sync': broken.syncLate,
-    'removes the journal before the new snapshot has its name': broken.removeJournalFirst,
+    'removes the journal before the new data file has its name': broken.removeJournalFirst,
   }),
   ...catches(byCrash(liveInDoubt), {
     'writes no keys into commits': skipKeysOfCommits,
@@ -161,16 +161,16 @@ export const BREAKS: readonly Break[] = [
     'accepts a wrong CRC': acceptAnyCrc,
     'takes any tail for torn': broken.dropAnyTail,
   }),
-  ...catches(by(swapSnapshots), {
-    'does not check which snapshot a journal follows': acceptAnyCrc,
+  ...catches(by(swapDataFiles), {
+    'does not check which data file a journal follows': acceptAnyCrc,
   }),
   ...catches(by(takeOverEverywhere), {
-    'reports pets as saved whose file is not synced': without(SYNC_OF_SNAPSHOT),
+    'reports pets as saved whose file is not synced': without(SYNC_OF_DATA_FILE),
     'reports pets as saved of which it wrote half': without(/^write (\S+unf\S+) \[[^]*; write \1/),
     'does not look at its lock when it finds another journal': broken.blindFor(LOCK),
   }),
   ...catches(by(restoreEverywhere), {
-    'relies on a copy of the snapshot that nobody has synced': without(/; sync \S+pets\.json$/),
+    'relies on a copy of the data file that nobody has synced': without(/; sync \S+pets\.json$/),
   }),
   ...catches(
     by(() => stepClockEverywhere(liveInDoubt)),
@@ -181,7 +181,7 @@ export const BREAKS: readonly Break[] = [
     'does not look at its journal': broken.blindFor(JOURNAL, 'rename'),
   }),
   ...catches(byMeddling(DATA_FILE), {
-    'does not look at its snapshot': broken.blindFor(DATA_FILE, 'rename'),
+    'does not look at its data file': broken.blindFor(DATA_FILE, 'rename'),
   }),
   ...catches(by(createsInDoubtByMemory), {
     'does not reserve memory before it writes': inClass(PetTable, 'reserve', () => () => undefined),

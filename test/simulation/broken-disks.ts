@@ -151,7 +151,7 @@ export const dropAnyTail: Change = onCall<number>('read', async (read, [into], p
   }
 });
 
-/** The journal is removed before the new snapshot has its name. */
+/** The journal is removed before the new data file has its name. */
 export const removeJournalFirst: Change = onCall('rename', async (rename, [, to], _, disk) => {
   if (to === DATA_FILE) await disk.remove(JOURNAL);
   return rename();

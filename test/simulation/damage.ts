@@ -1,5 +1,5 @@
 /**
- * Damaged files: a bit is flipped, a file is cut off, or a snapshot is exchanged. A start is
+ * Damaged files: a bit is flipped, a file is cut off, or a data file is exchanged. A start is
  * refused and changes no file, or it shows exactly the pets of the complete commits before the end
  * of the file.
  */
@@ -43,8 +43,8 @@ export async function* cutFiles(): Cases {
   }
 }
 
-/** Starts with the snapshot of another store under a journal; the last ids are the same. */
-export async function* swapSnapshots(): Cases {
+/** Starts with the data file of another store under a journal; the last ids are the same. */
+export async function* swapDataFiles(): Cases {
   const other = contentOf(await shortJournal(3, 4), DATA_FILE);
   yield startOn(await shortJournal(3), DATA_FILE, other);
 }
@@ -55,8 +55,8 @@ type Expected = Pick<Knowledge, 'pets'> | typeof REFUSED | undefined;
 const REFUSED: 'refused' = 'refused';
 
 /**
- * The pets of the snapshot, and of the lines that are complete in so many bytes of the journal. The
- * header, and the line with the keys of the snapshot's pets, are never torn.
+ * The pets of the data file, and of the lines that are complete in so many bytes of the journal.
+ * The header, and the line with the keys of the data file's pets, are never torn.
  */
 function commitsBefore(found: Found, length: number): Expected {
   const journal = contentOf(found, JOURNAL);
@@ -93,7 +93,7 @@ async function startOn(
   return isAsItWas ? [] : ['the file was changed'];
 }
 
-/** Pets in the snapshot and in the journal, all durable. */
+/** Pets in the data file and in the journal, all durable. */
 async function shortJournal(nameLength: number, firstLength = 3): Promise<Found> {
   const life = new Life();
   const { callers } = life;

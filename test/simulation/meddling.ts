@@ -1,6 +1,6 @@
 /**
  * What happens to the store from outside, before any of its operations: another program removes or
- * replaces the lock, the journal or the snapshot, or the time of day is stepped. No pet may be
+ * replaces the lock, the journal or the data file, or the time of day is stepped. No pet may be
  * lost, no other program's file may be overwritten, without the lock nothing may be written, and no
  * key may be forgotten: a retry would store a second pet.
  */
@@ -25,8 +25,8 @@ export const MEDDLING: readonly Meddling[] = [
   { what: 'the lock is replaced', path: LOCK, content: Buffer.alloc(0) },
   { what: 'the journal is removed', path: JOURNAL },
   { what: 'the journal is replaced', path: JOURNAL, content: FOREIGN },
-  { what: 'the snapshot is removed', path: DATA_FILE },
-  { what: 'the snapshot is replaced', path: DATA_FILE, content: FOREIGN },
+  { what: 'the data file is removed', path: DATA_FILE },
+  { what: 'the data file is replaced', path: DATA_FILE, content: FOREIGN },
 ];
 
 /** Returns what happens before operation `at`; undefined if that is not tried. */
@@ -130,7 +130,7 @@ export async function* takeOverEverywhere(): Cases {
 }
 
 /**
- * Before any operation another program puts a copy of the snapshot in its place, which nobody has
+ * Before any operation another program puts a copy of the data file in its place, which nobody has
  * synced. A create that began after that is acknowledged only if a power failure keeps the copy.
  */
 export function restoreEverywhere(): Cases {

@@ -9,7 +9,7 @@ import { after, test, type TestContext } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
-import { cutFiles, flipBits, swapSnapshots } from './damage.ts';
+import { cutFiles, flipBits, swapDataFiles } from './damage.ts';
 import {
   MEDDLING,
   meddleEverywhere,
@@ -66,10 +66,10 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   ),
   'A start with a flipped bit in a file is refused': flipBits,
   'A start with a file that is cut off shows the complete commits, or is refused': cutFiles,
-  'A start with the journal of another snapshot is refused': swapSnapshots,
+  'A start with the journal of another data file is refused': swapDataFiles,
   'A process whose files are taken over before any operation saves every pet, or reports it':
     takeOverEverywhere,
-  'A copy of the snapshot is durable before a create relies on it': restoreEverywhere,
+  'A copy of the data file is durable before a create relies on it': restoreEverywhere,
   'Failing memory leaves no create in doubt': createsInDoubtByMemory,
 };
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { Log } from '../../src/base/log.ts';
+import type { Logger } from '../../src/base/logger.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
@@ -14,7 +14,7 @@ import { openWire, talk } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 /** The log of a service that must log nothing. The service catches what a log throws at once. */
-export const noLog: Log = (...entry) => {
+export const noLog: Logger = (...entry) => {
   setImmediate(() => assert.fail(JSON.stringify(entry)));
 };
 
@@ -33,7 +33,7 @@ export async function holdCreate(
   t: TestContext,
   more: string,
   limits: Partial<Limits> = {},
-  log: Log = () => undefined,
+  log: Logger = () => undefined,
 ) {
   const memory = createMemoryStore();
   let release = (): void => undefined;

@@ -17,7 +17,7 @@
  * been so for ten seconds. An endpoint that does not respond changes nothing about that.
  */
 
-import type { Log, LogLevel } from '../../base/log.ts';
+import type { Logger, LogLevel } from '../../base/logger.ts';
 import type { CallResult } from './calls.ts';
 import type { EndpointState, Member } from './member.ts';
 
@@ -39,10 +39,10 @@ export class Endpoints {
   current: Member;
   readonly #endpoints: readonly Member[];
   readonly #now: () => number;
-  readonly #logger: Log;
+  readonly #logger: Logger;
 
   /** `now` is a monotonic clock in milliseconds. */
-  constructor(endpoints: readonly Member[], now: () => number, logger: Log) {
+  constructor(endpoints: readonly Member[], now: () => number, logger: Logger) {
     this.#endpoints = endpoints;
     this.current = endpoints[0]!;
     this.#now = now;

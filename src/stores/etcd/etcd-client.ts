@@ -11,7 +11,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { messageOf, safeLog, silent } from '../../base/log.ts';
+import { messageOf, safeLogger, silentLogger } from '../../base/logger.ts';
 import { etcdClock, type EtcdClock } from './calls.ts';
 import type { CallCount, CallKind, CallResult, EtcdCalls, FailedCall } from './calls.ts';
 import { Endpoints } from './endpoints.ts';
@@ -43,11 +43,11 @@ export class EtcdClient implements EtcdCalls {
   #isClosed = false;
 
   constructor(options: ClusterOptions) {
-    const { endpoints, clock = etcdClock, log = silent } = options;
+    const { endpoints, clock = etcdClock, log = silentLogger } = options;
     this.#options = options;
     this.#clock = clock;
     this.#members = endpoints.map((endpoint) => new Member(endpoint, options));
-    this.#endpoints = new Endpoints(this.#members, () => clock.now(), safeLog(log));
+    this.#endpoints = new Endpoints(this.#members, () => clock.now(), safeLogger(log));
     this.#stopChecking = clock.every(CHECK_ALL_MS, () => void this.#checkAll());
   }
 

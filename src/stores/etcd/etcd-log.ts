@@ -41,7 +41,7 @@
  */
 
 import { INT64_MAX } from '../../base/int64.ts';
-import { messageOf } from '../../base/log.ts';
+import { messageOf } from '../../base/logger.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,

@@ -4,7 +4,7 @@
  */
 
 import { isObject } from '../../base/exact-json.ts';
-import type { Log } from '../../base/log.ts';
+import type { Logger } from '../../base/logger.ts';
 import { memberProblems, mustBe, matching, type Check, type Problem } from '../../base/problem.ts';
 import type { EtcdCalls, EtcdClock } from './calls.ts';
 
@@ -25,7 +25,7 @@ export interface EtcdOptions {
 
 /** What a program that opens or makes a log can give in addition. */
 export interface ClusterOptions extends EtcdOptions {
-  readonly log?: Log | undefined;
+  readonly log?: Logger | undefined;
   /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
   /** For tests: used instead of the endpoints. */

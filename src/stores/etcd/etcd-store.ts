@@ -7,7 +7,7 @@
  * folder has the drawing.
  */
 
-import { safeLog, silent } from '../../base/log.ts';
+import { safeLogger, silentLogger } from '../../base/logger.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { AppliedLog } from './applied-log.ts';
 import { etcdClock, type StartDeps } from './calls.ts';
@@ -28,7 +28,7 @@ const START_REPORT_MS = 3_000;
  */
 export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore> {
   const { prefix = DEFAULT_PREFIX, clock = etcdClock } = options;
-  const logger = safeLog(options.log ?? silent);
+  const logger = safeLogger(options.log ?? silentLogger);
   let log: AppliedLog | undefined;
   const stopReporting = clock.every(START_REPORT_MS, () => {
     if (log === undefined) logger('info', 'The start waits for the etcd cluster');

@@ -15,7 +15,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { messageOf } from '../../base/log.ts';
+import { messageOf } from '../../base/logger.ts';
 import { assertNoProblems } from '../../base/problem.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import { etcdClock, retried, type CallResult, type FailedCall, type StartDeps } from './calls.ts';

@@ -19,7 +19,7 @@
  */
 
 import { Histogram } from '../../base/histogram.ts';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf, type Logger } from '../../base/logger.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog } from './applied-log.ts';
 import { retried, type FailedCall, type StartDeps } from './calls.ts';
@@ -55,7 +55,7 @@ interface Waiter {
 
 export interface BarrierDeps extends StartDeps {
   readonly log: AppliedLog;
-  readonly logger: Log;
+  readonly logger: Logger;
 }
 
 export class ReadBarrier {

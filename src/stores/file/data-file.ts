@@ -1,195 +1,248 @@
-/** Reads a data file and its journal: for a start (recovery.ts), for a check, for an import. */
+/**
+ * The data file: the Pets array of the interface, and a checksum line.
+ *
+ *     [␊
+ *     {"id":1,"name":"Rex","categoryId":7},␊
+ *     {"id":2,"name":"Tom","categoryId":7,"status":"sold"}␊
+ *     ]␊
+ *     ␠␉␠␠␉…␊      checksum line: 32 spaces and tabs
+ *
+ * An empty data file also has 32 random spaces and tabs between its brackets. The CRC-32 of a
+ * data file is the id that its journal names, so even those of new data files differ.
+ *
+ * JSON does not detect a changed letter in a name. The checksum line does, and every JSON reader
+ * skips it: it is the CRC-32 of all bytes through the closing bracket as whitespace, the highest
+ * bit first, a tab for 1. A file without it is as valid, but not protected. So an operator can
+ * replace the data file by any JSON array of pets, in any layout, without spaces after its bracket.
+ * A file with one pet a line, as above, is read by its lines, most of them by the
+ * fast path (table/pet-scanner.ts). Any other file is read as one text by parsePets.
+ */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { systemMemory } from '../../base/system.ts';
-import { hex } from '../commit.ts';
-import type { KeyEntry } from '../table/idempotency-keys.ts';
-import { PetTable } from '../table/pet-table.ts';
-import type { Disk, DiskFile, FileStat } from './disk.ts';
-import { isIntact, type SnapshotId } from './journal-line.ts';
-import { readJournal, type JournalContent } from './journal-reader.ts';
-import { takeLock } from './lock.ts';
-import { DamagedFileError, fileAt, readStart, withFileIfPresent } from './read-file.ts';
-import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
-import { storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
-import type { PetsFile } from './store-files.ts';
+import { CLOSE_BRACKET } from '../../base/ascii.ts';
+import type { Memory } from '../../base/system.ts';
+import {
+  InvalidPetError,
+  MAX_PET_BYTES,
+  parsePets,
+  petsIn,
+  PET_SEPARATOR,
+} from '../../model/pet-text.ts';
+import { stringifyPet, type Pet } from '../../model/pet.ts';
+import { ScannedPets, scanPets } from '../table/pet-scanner.ts';
+import { type PetTable } from '../table/pet-table.ts';
+import type { DiskFile } from './disk.ts';
+import type { DataFileId } from './journal-line.ts';
+import { assertUtf8, DamagedFileError, readItems, readStart, type Unread } from './read-file.ts';
 
-/** The table is empty: it is for the pets of snapshot and journal. */
-type DataFileDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'pets'>;
-
-export interface DataFileContent {
-  readonly snapshot: (PetsFile & ReadSnapshot) | undefined;
-  /** How many pets the snapshot has. */
-  readonly snapshotPets: number;
-  readonly journal: JournalContent | undefined;
-  /** The file that has it: another one may be at its path by now. */
-  readonly journalEntry: FileStat | undefined;
-  /** The idempotency keys whose pets are stored, in ascending order of id. */
-  readonly keys: readonly KeyEntry[];
-  /** How many other keys were found. */
-  readonly droppedKeys: number;
-  /** The last id that the journal names, if the data file ends before it. */
-  readonly lostAfter: bigint | undefined;
+/** The CRC-32 of a data file through its closing bracket, and how many bytes it covers. */
+export interface ArraySum {
+  crc: number;
+  arrayBytes: number;
 }
 
 /**
- * Reads the pets of snapshot and journal into the table, and the keys. `afterReading` is called
- * with the snapshot's file. Rejects with DamagedFileError.
- *
- * The journal is opened before the snapshot is read: if a running service makes a checkpoint in
- * between, the old journal is still readable, and the new snapshot has its pets.
+ * Yields the text of a data file with all pets, and counts its array, whose sum is 0 at first.
+ * An empty one has the 32 random bits.
+ */
+export function* dataFileText(
+  pets: PetTable,
+  sum: ArraySum,
+  randomBits: number,
+): Generator<Buffer> {
+  for (const chunk of arrayOf(pets, pets.lastId, randomBits)) {
+    sum.crc = zlib.crc32(chunk, sum.crc);
+    sum.arrayBytes += chunk.length;
+    yield chunk;
+  }
+  yield Buffer.from(encodeChecksum(sum.crc));
+}
+
+/**
+ * Returns the CRC-32 of a data file that has the pets of the table up to an id, through its closing
+ * bracket. An empty data file has random blanks, so it has no such CRC.
+ */
+export function crcOfPets(pets: PetTable, lastId: bigint): number {
+  let crc = 0;
+  for (const chunk of arrayOf(pets, lastId, 0)) crc = zlib.crc32(chunk, crc);
+  return crc;
+}
+
+function* arrayOf(pets: PetTable, lastId: bigint, bits: number): Generator<Buffer> {
+  let before = '[\n';
+  for (const chunk of pets.chunks(lastId)) {
+    yield Buffer.from(before);
+    yield chunk;
+    before = PET_SEPARATOR;
+  }
+  const isEmpty = before !== PET_SEPARATOR;
+  yield Buffer.from(isEmpty ? `[\n${blanksOf(bits)}\n]` : '\n]');
+}
+
+/** What is known of a data file, in addition to its pets. */
+export interface ReadDataFile extends DataFileId {
+  /** How many bytes of the file its array has, and their CRC-32. */
+  readonly arrayBytes: number;
+  readonly arrayCrc: number;
+  readonly hasChecksum: boolean;
+}
+
+/** How many bytes a file in another layout may have: they become one string. */
+const MAX_OTHER_BYTES: number = 256 << 20;
+const MAX_MISTAKES = 20;
+/** A pet with what is before and after it. */
+const MAX_LINE_BYTES: number = MAX_PET_BYTES + 4;
+
+/**
+ * Reads the pets of a data file into the table, which must be empty. Rejects with DamagedFileError.
  */
 export async function readDataFile(
-  deps: DataFileDeps,
-  afterReading: (file: DiskFile) => Promise<void> = async () => undefined,
-): Promise<DataFileContent> {
-  const { disk, paths, memory, pets } = deps;
-  const read = async (journalFile?: DiskFile): Promise<DataFileContent> => {
-    const snapshot = await withFileIfPresent(disk, paths.snapshot, async (file) => {
-      const entry = file.stat();
-      const found = await readSnapshot(paths.snapshot, file, pets, memory);
-      await afterReading(file);
-      return { ...found, entry, isNameDurable: false };
-    });
-    const snapshotPets = pets.length;
-    const journal = journalFile && (await followJournal(deps, snapshot, journalFile));
-    const old = await readOldKeys(deps, snapshot);
-    const named = journal?.named;
-    const lostAfter = named !== undefined && named.lastId > pets.lastId ? named.lastId : undefined;
-    // An obsolete journal's keys are those of its snapshot's pets, if this one begins with it.
-    const isBeside = named !== undefined && journal?.kind !== 'follows';
-    const hasSnapshotKeys = !isBeside || crcOfPets(pets, named.lastId) === named.crc;
-    const [older, newer] = [journal?.snapshotKeys ?? [], journal?.keys ?? []];
-    const all = [...(hasSnapshotKeys ? older : []), ...old.keys, ...newer];
-    const keys = all.sort((a, b) => (a.id < b.id ? -1 : 1));
-    const droppedKeys = old.droppedCount + (hasSnapshotKeys ? 0 : older.length);
-    const journalEntry = journalFile?.stat();
-    return { snapshot, snapshotPets, journal, journalEntry, keys, droppedKeys, lostAfter };
-  };
-  return (await withFileIfPresent(disk, paths.journal, read)) ?? read();
-}
-
-/**
- * The first snapshot is made before the first journal: a journal without a snapshot must have no
- * complete line.
- */
-async function followJournal(
-  { paths, memory, pets }: DataFileDeps,
-  snapshot: SnapshotId | undefined,
+  path: string,
   file: DiskFile,
-): Promise<JournalContent> {
-  const id = snapshot ?? { crc: 0, lastId: 0n };
-  const reading = readJournal(paths.journal, file, id, pets, memory);
-  if (snapshot !== undefined) return reading;
-  const content = await reading.catch((error: unknown) => {
-    throw error instanceof DamagedFileError ? missingSnapshot(paths) : error;
+  pets: PetTable,
+  memory: Memory,
+): Promise<ReadDataFile> {
+  const run = new ScannedPets();
+  let crc = 0;
+  let unread = await readItems(file, memory, MAX_LINE_BYTES, (bytes, position) => {
+    const lines = bytes.subarray(0, readLines(bytes, pets, run));
+    assertUtf8(path, lines, position);
+    crc = zlib.crc32(lines, crc);
+    return lines.length;
   });
-  if (content.kind !== 'nothing') throw missingSnapshot(paths);
-  return content;
-}
-
-function missingSnapshot({ snapshot, journal }: StorePaths): Error {
-  return new Error(
-    `There is no data file ${snapshot}, but its journal ${journal} exists. Nothing was changed. ` +
-      'Restore both from one backup; or move the journal away, as evidence, and start with no pets',
-  );
-}
-
-/**
- * Reads `pets.json.keys`, in which releases 1.1 and 1.2 kept the idempotency keys of the data file.
- * An entry has the CRC-32 of its pet's text. A release after 2.x may remove this.
- *
- *     91dc63af 0000007b {"keys":1,"entries":[["9f86d081…c55ad015",8,1795356000000,"5b4e8c1a"],…]}
- */
-async function readOldKeys(
-  { disk, paths, pets, memory }: DataFileDeps,
-  snapshot: SnapshotId | undefined,
-): Promise<{ readonly keys: readonly KeyEntry[]; readonly droppedCount: number }> {
-  const bytes = await withFileIfPresent(disk, paths.oldKeys, (file) =>
-    readStart(file, memory, MAX_OLD_KEYS_BYTES),
-  );
-  if (bytes === undefined) return { keys: [], droppedCount: 0 };
-  if (!isIntact(bytes, 0, bytes.length, 0)) {
-    throw new DamagedFileError(paths.oldKeys, 'Its content does not match its length and CRC');
+  const isEnd = /^[ \t\r\n]*\][ \t\r\n]*$/.test(unread.bytes.toString('latin1'));
+  if (unread.position === 0 || !unread.atEnd || !isEnd) {
+    unread = await readOther(path, file, pets, memory, unread.position);
+    crc = 0;
   }
-  const entries = [...bytes.toString('latin1').matchAll(OLD_KEY)];
-  const keys = entries.flatMap(([, key, digits, expiresAt, crc]) => {
-    // A checkpoint that was cut off may have left keys of creates that were not stored.
-    const id = BigInt(digits!);
-    const pet = id <= (snapshot?.lastId ?? 0n) ? pets.get(id) : undefined;
-    const isStored = pet !== undefined && hex(zlib.crc32(pet.text)) === crc;
-    return isStored ? { key: key!, id, expiresAt: Number(expiresAt) } : [];
-  });
-  return { keys, droppedCount: entries.length - keys.length };
-}
-
-const MAX_OLD_KEYS_BYTES = 10_000_000;
-const OLD_KEY: RegExp = /\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"([0-9a-f]{8})"\]/g;
-
-/** What a data file has, for those who do not open a store. */
-export interface WholeData extends DataFileContent {
-  readonly snapshot: NonNullable<DataFileContent['snapshot']>;
-  /** The pets of data file and journal. */
-  readonly pets: PetTable;
-}
-
-async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
-  const pets = new PetTable();
-  const content = await readDataFile({ disk, paths, memory: systemMemory, pets });
-  const { snapshot, lostAfter } = content;
-  if (snapshot === undefined) throw noDataFile(paths.snapshot);
-  if (lostAfter !== undefined) {
-    throw new Error(
-      `${paths.snapshot} ends with pet ${snapshot.lastId}, but ${paths.journal} follows pet ` +
-        `${lostAfter}: pets are missing. Restore both from one backup`,
-    );
+  const { bytes, position } = unread;
+  const end = bytes.lastIndexOf(CLOSE_BRACKET) + 1;
+  crc = zlib.crc32(bytes.subarray(0, end), crc);
+  const after = bytes.toString('latin1', end);
+  const hasChecksum = after === encodeChecksum(crc);
+  if (!hasChecksum && looksLikeChecksum(after)) {
+    const complaint =
+      'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
+      'whitespace after the closing bracket';
+    throw new DamagedFileError(path, complaint);
   }
-  return { ...content, snapshot, pets };
+  const { lastId } = pets;
+  // An editor may have changed the layout: the same pets are the same data file.
+  const ownCrc = hasChecksum || lastId === 0n ? crc : crcOfPets(pets, lastId);
+  return { crc: ownCrc, arrayCrc: crc, arrayBytes: position + end, lastId, hasChecksum };
 }
 
-/**
- * Checks a data file and its journal, and changes nothing, whether or not a
- * service is using them. Rejects with the first thing that is wrong, and its position.
- */
-export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
-  const paths = await pathsOf(disk, path);
-  // A running service may write a line, or replace both files, during the check.
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await readWhole(disk, paths);
-    } catch (error) {
-      if (tries === MAX_TRIES) throw error;
-      await sleep(RETRY_MS);
+/** Reads the pets with which the bytes begin, one a line. Returns where they end. */
+function readLines(bytes: Buffer, pets: PetTable, run: ScannedPets): number {
+  const text = bytes.toString('latin1');
+  for (let at = 0; ;) {
+    const before = pets.length === 0 ? '[\n' : PET_SEPARATOR;
+    if (!text.startsWith(before, at)) return at;
+    const start = at + before.length;
+    const scannedEnd = scanPets(text, start, PET_SEPARATOR, run);
+    if (run.length > 0 && isAscending(run, pets.lastId)) {
+      pets.appendScanned(bytes, run);
+      at = scannedEnd;
+    } else {
+      const lineEnd = text.indexOf('\n', start);
+      const end = text[lineEnd - 1] === ',' ? lineEnd - 1 : lineEnd;
+      const found = lineEnd === -1 ? [] : petsIn(`[${bytes.toString('utf8', start, end)}]`);
+      if (found.length !== 1 || appendOrTell(pets, found[0]!) !== undefined) return at;
+      at = end;
     }
   }
 }
 
-const RETRY_MS = 100;
-const MAX_TRIES = 5;
-
 /**
- * Reads a data file for an import. Rejects if it is missing, damaged, or in use: a running service
- * would go on to add pets that the import would miss.
+ * Reads a file in another layout. The table has the pets of its lines up to `position`, which were
+ * read already. Rejects with all that is wrong.
  */
-export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
-  // Rejects before a lock file is made.
-  const paths = await pathsOf(disk, path);
-  const lock = await takeLock(disk, paths);
-  try {
-    return await readWhole(disk, paths);
-  } finally {
-    await lock.release();
+async function readOther(
+  path: string,
+  file: DiskFile,
+  pets: PetTable,
+  memory: Memory,
+  position: number,
+): Promise<Unread> {
+  if (file.stat().sizeBytes > MAX_OTHER_BYTES) {
+    const most = `${MAX_OTHER_BYTES} bytes`;
+    const complaint = `It has more than ${most}, and from here on it is not as this service writes it`;
+    throw new DamagedFileError(path, complaint, position);
   }
+  const bytes = await readStart(file, memory, MAX_OTHER_BYTES);
+  if (bytes.length === 0) throw new DamagedFileError(path, 'The file is empty', 0);
+  assertArray(path, bytes);
+  assertUtf8(path, bytes, 0);
+  const mistakes = appendAll(pets, bytes.toString());
+  if (mistakes.length > MAX_MISTAKES) {
+    mistakes.splice(MAX_MISTAKES, Infinity, `and ${mistakes.length - MAX_MISTAKES} more`);
+  }
+  // Of a file of this store, or of one that was written by hand.
+  if (mistakes.length > 0 && position > 0) {
+    throw new DamagedFileError(path, mistakes.join('; '), position + PET_SEPARATOR.length);
+  }
+  if (mistakes.length > 0) {
+    const list = mistakes.join('\n  ');
+    throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${list}`);
+  }
+  return { bytes, position: 0, atEnd: true };
 }
 
-/** Resolves with the paths of a data file. Rejects if there is none. */
-async function pathsOf(disk: Disk, path: string): Promise<StorePaths> {
-  const snapshot = await disk.resolve(path).catch(() => path);
-  if (fileAt(disk, snapshot) === undefined) throw noDataFile(path);
-  return storePaths(snapshot);
+/** Adds the pets of an array of which the table may have the first. Returns all that is wrong. */
+function appendAll(pets: PetTable, text: string): string[] {
+  let found: ReturnType<typeof parsePets>;
+  try {
+    found = parsePets(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return [`it is not valid JSON: ${error.message}`];
+    throw error;
+  }
+  const known = pets.length;
+  return found.slice(known).flatMap((pet, index) => {
+    const mistake = appendOrTell(pets, pet);
+    return mistake === undefined ? [] : `pet ${known + index + 1}: ${mistake}`;
+  });
 }
 
-function noDataFile(path: string): Error {
-  return new Error(`There is no data file ${path}`);
+/** Adds the pet, or returns why it cannot. */
+function appendOrTell(pets: PetTable, pet: Pet | InvalidPetError): string | undefined {
+  if (pet instanceof InvalidPetError) return pet.message;
+  const { lastId } = pets;
+  if (pet.id <= lastId) {
+    return `id ${pet.id} does not come after ${lastId}: ids must be ascending`;
+  }
+  const text = stringifyPet(pet);
+  if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
+  pets.append({ id: pet.id, text, status: pet.status });
+  return undefined;
+}
+
+/** Throws an Error if the bytes, with which a file begins, are not the start of an array. */
+export function assertArray(path: string, bytes: Buffer): void {
+  if (/^[ \t\r\n]*(\[|$)/.test(bytes.toString('latin1'))) return;
+  throw new Error(
+    `${path} is not a petstore data file, which is a JSON array of pets in UTF-8 without a byte ` +
+      'order mark. It was left as it is. Name another file, or put it back from a backup',
+  );
+}
+
+function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
+  if (BigInt(ids[0]!) <= lastId) return false;
+  for (let i = 1; i < length; i += 1) if (ids[i]! <= ids[i - 1]!) return false;
+  return true;
+}
+
+/** The rest of the file after the closing bracket: the line's end, and the checksum line. */
+function encodeChecksum(crc: number): string {
+  return `\n${blanksOf(crc)}\n`;
+}
+
+/** 32 bits in whitespace, the highest first: a tab for 1. */
+function blanksOf(bits: number): string {
+  return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
+}
+
+/** True for whitespace that no editor leaves after a bracket: a checksum line, or a part of one. */
+function looksLikeChecksum(text: string): boolean {
+  return /\t| {8}/.test(text);
 }

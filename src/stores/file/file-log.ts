@@ -1,5 +1,5 @@
 /**
- * The file log: a CommitLog in a journal and a snapshot. Its state decides what it writes, how
+ * The file log: a CommitLog in a journal and a data file. Its state decides what it writes, how
  * creates end, and how it closes.
  *
  *   state     event                                                     next state
@@ -10,7 +10,7 @@
  *   working   memory fails, a write is rolled back, or there is no      working, the commit is
  *             journal and none can be made                              refused
  *   repairing a new journal, with the commit in doubt, is durable       working, none in doubt
- *   repairing a try fails; the snapshot has all pets, none in doubt     working, without a journal
+ *   repairing a try fails; the data file has all pets, none in doubt     working, without a journal
  *   repairing a try fails otherwise                                     repairing, the doubt stays
  *   working, repairing
  *             the lock is lost, another file is at a path, or memory    readOnly, the doubt stays
@@ -24,7 +24,7 @@
  *
  * Invariants:
  *  1. A pet in memory is durable.
- *  2. A journal gets lines, and loses one that failed, only while working. A snapshot is made only
+ *  2. A journal gets lines, and loses one that failed, only while working. A data file is made only
  *     by a start or a close, never while a commit is in doubt. A saved file is made only while
  *     readOnly or closed, with or without the lock: no other process uses its name.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each new journal has it. It
@@ -33,7 +33,7 @@
  *  5. A sync that failed is never repeated on the same file.
  */
 
-import { messageOf } from '../../base/log.ts';
+import { messageOf } from '../../base/logger.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
@@ -51,10 +51,10 @@ import type { Outcome } from '../commit-queue.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { readDataFile } from './data-file.ts';
+import { readStoredData } from './stored-data.ts';
 import type { Journal, Written } from './journal.ts';
 import { ReadOnlyError } from './lock.ts';
-import { crcOfPets } from './snapshot.ts';
+import { crcOfPets } from './data-file.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { JournalLostError, type StoreFiles } from './store-files.ts';
 
@@ -193,7 +193,7 @@ export class FileLog implements CommitLog {
     this.#state = next;
     if (next.name !== 'readOnly') return;
     // Before the pets are saved, which may hang.
-    const details = { cause: next.cause.message, dataFile: this.#deps.paths.snapshot };
+    const details = { cause: next.cause.message, dataFile: this.#deps.paths.dataFile };
     this.#deps.logger('error', 'The store has become read-only', details);
   }
 
@@ -237,7 +237,7 @@ export class FileLog implements CommitLog {
       try {
         if (files.journal?.isNameDurable !== true) await files.renew();
         files.assertJournalIntact();
-        await files.recognizeSnapshot();
+        await files.recognizeDataFile();
       } catch (error) {
         const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;
         if (!isFault) throw error;
@@ -334,7 +334,7 @@ export class FileLog implements CommitLog {
   /** Reports that creates could not be stored. Returns the message for clients. */
   #recordFailure(error: unknown): string {
     const message = `Pets cannot be stored: ${clientMessage(error)}`;
-    const { snapshot: dataFile } = this.#deps.paths;
+    const { dataFile } = this.#deps.paths;
     this.#failures.record(message, { cause: messageOf(error), dataFile });
     return message;
   }
@@ -366,14 +366,14 @@ export class FileLog implements CommitLog {
       ? 'restart the service'
       : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
         'data file and move the journal away; then start it';
-    logger('error', 'The store is read-only', { cause, advice, dataFile: paths.snapshot });
+    logger('error', 'The store is read-only', { cause, advice, dataFile: paths.dataFile });
   }
 
   /** True if data file and journal, now another process's, have all pets of this one. */
   async #isTakenOver(): Promise<boolean> {
     const { pets, memory } = this.#deps;
     const found = new PetTable(memory);
-    const reading = readDataFile({ ...this.#deps, pets: found });
+    const reading = readStoredData({ ...this.#deps, pets: found });
     return reading.then(
       () => crcOfPets(found, pets.lastId) === crcOfPets(pets, pets.lastId),
       () => false,
@@ -383,7 +383,7 @@ export class FileLog implements CommitLog {
   /** Saves the pets to a separate file if memory may have the only copy. */
   async #saveIfNeeded(): Promise<Durability> {
     const { logger, pets } = this.#deps;
-    await this.#files.recognizeSnapshot().catch(() => undefined);
+    await this.#files.recognizeDataFile().catch(() => undefined);
     if (isDurable(this.durability())) return this.durability();
     try {
       const file = await this.#files.save();
@@ -417,7 +417,7 @@ export class FileLog implements CommitLog {
       if (clock.now() - beganAt >= limitMs) {
         throw new Error(
           `It is not known that the ${pets.length} acknowledged pets are on the disk: ` +
-            `${messageOf(error)}. Those that were added after ${paths.snapshot} was written may ` +
+            `${messageOf(error)}. Those that were added after ${paths.dataFile} was written may ` +
             'be lost',
         );
       }

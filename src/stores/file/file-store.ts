@@ -1,7 +1,7 @@
 /**
  * The file store: a PetStore whose acknowledged pets outlive the process. Its files:
  *
- *     pets.json          the snapshot, replaced as a whole when the store closes, and by a start
+ *     pets.json          the data file, replaced as a whole when the store closes, and by a start
  *                        that finds most pets in the journal
  *     pets.json.journal  the creates since, one line for each commit, and the idempotency keys
  *     pets.json.lock     held while the store is open, never removed
@@ -16,7 +16,7 @@ import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { systemClock, type Clock, systemMemory } from '../../base/system.ts';
 import { Histogram } from '../../base/histogram.ts';
-import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
+import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
 import { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
@@ -26,7 +26,7 @@ import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover, refusalOf } from './recovery.ts';
-import { assertArray } from './snapshot.ts';
+import { assertArray } from './data-file.ts';
 import { storePaths, type StoreDeps } from './store-deps.ts';
 
 /** A PetStore over a FileLog. */
@@ -38,20 +38,20 @@ type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits' | 'pets
 export interface FileStoreOptions extends Partial<Replaced> {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
-  readonly log?: Log | undefined;
+  readonly log?: Logger | undefined;
 }
 
 /**
- * Opens the store. Rejects if its files are damaged or in use; snapshot and journal are unchanged.
+ * Opens the store. Rejects if its files are damaged or in use; data file and journal are unchanged.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { disk = nodeDisk, memory = systemMemory } = options;
-  const logger = safeLog(options.log ?? silent);
+  const logger = safeLogger(options.log ?? silentLogger);
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(options.path));
-  await assertDataFile(disk, paths.snapshot).catch(async (error: unknown) => {
+  await assertDataFile(disk, paths.dataFile).catch(async (error: unknown) => {
     throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
@@ -63,8 +63,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   return openLogStore({ pets, keys }, async (target) => {
     try {
       // Its parent folders may have been made a moment ago.
-      const isNew = fileAt(disk, paths.snapshot) === undefined;
-      if (isNew) await syncFolders(disk, dirname(paths.snapshot));
+      const isNew = fileAt(disk, paths.dataFile) === undefined;
+      if (isNew) await syncFolders(disk, dirname(paths.dataFile));
       return new FileLog(deps, await recover(deps), target);
     } catch (error) {
       await lock.release();
@@ -78,8 +78,8 @@ export async function exportDataFile(
   path: string,
   tables: Pick<StoreDeps, 'pets' | 'keys'>,
 ): Promise<void> {
-  const { snapshot, journal, oldKeys } = storePaths(path);
-  for (const there of [snapshot, journal, oldKeys]) {
+  const { dataFile, journal, oldKeys } = storePaths(path);
+  for (const there of [dataFile, journal, oldKeys]) {
     if (nodeDisk.stat(there) !== undefined) throw new Error(`${there} exists already`);
   }
   const store = await openFileStore({ path, ...tables });

@@ -6,7 +6,7 @@
  *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
  *     └─ CRC-32 of all bytes before this line, and of this line from the space after the CRC on
  *
- * The header names the snapshot that the journal follows by its last id and by its CRC-32 through
+ * The header names the data file that the journal follows by its last id and by its CRC-32 through
  * the closing bracket, in the layout of the store. Each CRC also covers all bytes before the line.
  * So a line is valid only at its own position: not in another journal, and not after a missing
  * line. The CRC of the last line covers all lines, which makes a long journal quick to check.
@@ -17,8 +17,8 @@ import { LINE_FEED } from '../../base/ascii.ts';
 import type { Memory } from '../../base/system.ts';
 import { hex } from '../commit.ts';
 
-/** The snapshot that a journal follows. */
-export interface SnapshotId {
+/** The data file that a journal follows. */
+export interface DataFileId {
   /** CRC-32 through the closing bracket, of its pets as the store writes them. */
   readonly crc: number;
   /** That of the file itself, in any layout: releases 1.0 to 1.2 named it by this. */
@@ -27,8 +27,8 @@ export interface SnapshotId {
   readonly lastId: bigint;
 }
 
-/** True if `other`, such as the one that a header names, is the same snapshot. */
-export function isSameSnapshot(one: SnapshotId | undefined, other: SnapshotId): boolean {
+/** True if `other`, such as the one that a header names, is the same data file. */
+export function isSameDataFile(one: DataFileId | undefined, other: DataFileId): boolean {
   const hasCrc = one?.crc === other.crc || one?.arrayCrc === other.crc;
   return hasCrc && one?.lastId === other.lastId;
 }
@@ -57,12 +57,12 @@ export function encodeLine(memory: Memory, text: string, crc: number): EncodedLi
   return { bytes, crc: zlib.crc32(bytes, crc) };
 }
 
-export function headerText({ crc, lastId }: SnapshotId): string {
+export function headerText({ crc, lastId }: DataFileId): string {
   return `{"journal":1,"snapshot":"${hex(crc)}","lastId":${lastId}}`;
 }
 
-/** Returns the snapshot that a header names, or undefined for another text. */
-export function decodeHeader(text: string): SnapshotId | undefined {
+/** Returns the data file that a header names, or undefined for another text. */
+export function decodeHeader(text: string): DataFileId | undefined {
   const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
   return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }

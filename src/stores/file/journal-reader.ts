@@ -1,11 +1,11 @@
 /**
  * Reads a journal, and decides by its beginning what to do with it:
  *
- *     empty, or zeros                        `nothing`: it may be removed
- *     a header that names this snapshot      `follows`: its commits are applied
- *     a header that names another snapshot   `obsolete` if the snapshot has all its pets: a
- *                                            checkpoint was interrupted; else damaged
- *     anything else                          DamagedFileError
+ *     empty, or zeros                         `nothing`: it may be removed
+ *     a header that names this data file      `follows`: its commits are applied
+ *     a header that names another data file   `obsolete` if this one has all its pets: a checkpoint
+ *                                             was interrupted; else damaged
+ *     anything else                           DamagedFileError
  *
  * Only a torn line may follow the last complete line (torn-tail.ts).
  */
@@ -21,10 +21,10 @@ import type { DiskFile } from './disk.ts';
 import {
   decodeHeader,
   isIntact,
-  isSameSnapshot,
+  isSameDataFile,
   lineLengthAt,
   PREFIX_LENGTH,
-  type SnapshotId,
+  type DataFileId,
 } from './journal-line.ts';
 import { assertUtf8, DamagedFileError, readItems, type Unread } from './read-file.ts';
 import { isTornLine } from './torn-tail.ts';
@@ -38,10 +38,10 @@ export interface JournalContent {
   readonly lastOffset: number;
   /** The length of the torn line after them, which was never acknowledged. */
   readonly tornBytes: number;
-  /** The snapshot that its header names; undefined without a header. */
-  readonly named: SnapshotId | undefined;
-  /** The idempotency keys of that snapshot's pets. */
-  readonly snapshotKeys: readonly KeyEntry[];
+  /** The data file that its header names; undefined without a header. */
+  readonly named: DataFileId | undefined;
+  /** The idempotency keys of that data file's pets. */
+  readonly dataFileKeys: readonly KeyEntry[];
   /** The newest idempotency keys of its commits. */
   readonly keys: readonly KeyEntry[];
 }
@@ -51,23 +51,23 @@ const MAX_LINE_BYTES: number = PREFIX_LENGTH + MAX_COMMIT_BYTES;
 
 /**
  * Reads the journal, and adds the pets of its commits to the table, which has those of the
- * snapshot. Rejects with DamagedFileError.
+ * data file. Rejects with DamagedFileError.
  */
 export async function readJournal(
   path: string,
   file: DiskFile,
-  snapshot: SnapshotId,
+  dataFile: DataFileId,
   pets: PetTable,
   memory: Memory,
 ): Promise<JournalContent> {
-  const reader = new JournalReader(path, snapshot, pets);
+  const reader = new JournalReader(path, dataFile, pets);
   const readLines = (bytes: Buffer, position: number): number => reader.readLines(bytes, position);
   return reader.finish(await readItems(file, memory, MAX_LINE_BYTES, readLines));
 }
 
 class JournalReader {
   readonly #path: string;
-  readonly #snapshot: SnapshotId;
+  readonly #dataFile: DataFileId;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
   #kind: JournalContent['kind'] = 'nothing';
@@ -76,15 +76,15 @@ class JournalReader {
   /** The offset of the last line, and the last pet of the lines. */
   #lastOffset = 0;
   #lastId = 0n;
-  #named: SnapshotId | undefined;
+  #named: DataFileId | undefined;
   /** Undefined until the line after the header was read. */
-  #snapshotKeys: readonly KeyEntry[] | undefined;
+  #dataFileKeys: readonly KeyEntry[] | undefined;
   /** The newest keys, at least as many as are returned. */
   #keys: KeyEntry[] = [];
 
-  constructor(path: string, snapshot: SnapshotId, pets: PetTable) {
+  constructor(path: string, dataFile: DataFileId, pets: PetTable) {
     this.#path = path;
-    this.#snapshot = snapshot;
+    this.#dataFile = dataFile;
     this.#pets = pets;
   }
 
@@ -106,9 +106,9 @@ class JournalReader {
   /** Reads the line whose text is from `start` to `end`. */
   #readLine(bytes: Buffer, text: string, start: number, end: number): void {
     if (this.#named === undefined) return this.#readHeader(text.slice(start, end));
-    if (this.#snapshotKeys === undefined) {
+    if (this.#dataFileKeys === undefined) {
       const keys = decodeKeysLine(text.slice(start, end), this.#lastId);
-      this.#snapshotKeys = keys ?? [];
+      this.#dataFileKeys = keys ?? [];
       if (keys !== undefined) return;
     }
     const { lastId, keys } =
@@ -126,7 +126,7 @@ class JournalReader {
     if (named === undefined) throw this.#noHeader();
     this.#named = named;
     this.#lastId = named.lastId;
-    this.#kind = isSameSnapshot(this.#snapshot, named) ? 'follows' : 'obsolete';
+    this.#kind = isSameDataFile(this.#dataFile, named) ? 'follows' : 'obsolete';
   }
 
   /** The fast path of `#applyCommit`. Applies nothing, and returns undefined, if it cannot. */
@@ -147,7 +147,7 @@ class JournalReader {
       if (this.#kind === 'follows') this.#pets.append(pet);
       else if (this.#pets.get(pet.id)?.text !== pet.text) {
         throw this.#damage(
-          'The journal follows another snapshot than the one next to it, whose pet ' +
+          'The journal follows another data file than the one next to it, whose pet ' +
             `${pet.id} is missing or different`,
         );
       }
@@ -174,7 +174,7 @@ class JournalReader {
       lastOffset: this.#lastOffset,
       tornBytes: bytes.length,
       named: this.#named,
-      snapshotKeys: this.#snapshotKeys ?? [],
+      dataFileKeys: this.#dataFileKeys ?? [],
       keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
     };
   }

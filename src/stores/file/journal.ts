@@ -1,5 +1,5 @@
 /**
- * The journal: a write-ahead log of the creates since the snapshot, one line for each commit
+ * The journal: a write-ahead log of the creates since the data file, one line for each commit
  * (journal-line.ts). Its header, its keys and its complete lines are durable. One line is written
  * at a time, so a torn line is always the last one.
  *
@@ -10,7 +10,7 @@
  */
 
 import { type DiskFile, type FileStat, writeAll } from './disk.ts';
-import { encodeLine, MAX_HEADER_LENGTH, type SnapshotId } from './journal-line.ts';
+import { encodeLine, MAX_HEADER_LENGTH, type DataFileId } from './journal-line.ts';
 import { readAll } from './read-file.ts';
 import type { StoreDeps } from './store-deps.ts';
 
@@ -24,8 +24,8 @@ export type Written =
 
 /** What a journal has when it is taken into use. */
 export interface JournalLines {
-  /** The snapshot that its header names. */
-  readonly snapshot: SnapshotId;
+  /** The data file that its header names. */
+  readonly dataFile: DataFileId;
   /** How many bytes are complete lines, and their CRC-32. */
   readonly lengthBytes: number;
   readonly crc: number;
@@ -35,7 +35,7 @@ export interface JournalLines {
 const LONG_LINE_BYTES: number = 64 << 10;
 
 export class Journal {
-  readonly snapshot: SnapshotId;
+  readonly dataFile: DataFileId;
   /** The file. Its size here is that of the time when it was taken into use. */
   readonly entry: FileStat;
   /** True once its folder is synced: a power failure cannot bring back an earlier journal. */
@@ -48,11 +48,11 @@ export class Journal {
   #crc: number;
   #closing: Promise<void> | undefined;
 
-  constructor(deps: StoreDeps, file: DiskFile, { snapshot, lengthBytes, crc }: JournalLines) {
+  constructor(deps: StoreDeps, file: DiskFile, { dataFile, lengthBytes, crc }: JournalLines) {
     this.#deps = deps;
     this.#file = file;
     this.entry = file.stat();
-    this.snapshot = snapshot;
+    this.dataFile = dataFile;
     this.#lengthBytes = lengthBytes;
     this.#mostBytes = lengthBytes;
     this.#crc = crc;

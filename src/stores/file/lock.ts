@@ -15,7 +15,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
-import { messageOf } from '../../base/log.ts';
+import { messageOf } from '../../base/logger.ts';
 import { attributesOf, type Disk, isSameFile } from './disk.ts';
 import type { StoreLock, StorePaths } from './store-deps.ts';
 
@@ -47,14 +47,14 @@ export function replacedError(lock: StoreLock, cause: string): ReadOnlyError {
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock> {
   // Fails if the longest name of the store's files is too long for the file system.
   disk.stat(paths.saved(new Date(0)));
-  const { owner } = attributesOf(disk, paths.snapshot);
+  const { owner } = attributesOf(disk, paths.dataFile);
   const lock = await disk.lock(paths.lock, { owner });
   if (lock === undefined) {
     const hasLink = (disk.stat(paths.lock)?.links ?? 1) > 1;
     const advice = hasLink
       ? '. It has another link, such as that of a backup: both are one lock'
       : '';
-    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${advice}`);
+    throw new Error(`${paths.dataFile} is in use already: ${paths.lock} is locked${advice}`);
   }
   const entry = lock.stat();
   const assertHeld = (): void => {

@@ -1,34 +1,34 @@
 /**
  * Recovery: what a store does with the files that it finds when it opens.
  *
- *     snapshot   journal                                 then
- *     none       none, or nothing but zeros              start empty
- *     exists     none                                    load the snapshot
- *     exists     follows the snapshot                    apply the journal
- *     exists     obsolete: follows an earlier snapshot,  ignore it, except for its keys: a
- *                and all its pets are in this one        checkpoint was interrupted
- *     exists     nothing, or zeros                       drop it: it was never acknowledged
- *     exists     complete lines and a torn one           drop the torn line, and log it
- *     any        anything else                           refuse
+ *     data file  journal                                  then
+ *     none       none, or nothing but zeros               start empty
+ *     exists     none                                     load the data file
+ *     exists     follows the data file                    apply the journal
+ *     exists     obsolete: follows an earlier data file,  ignore it, except for its keys: a
+ *                and all its pets are in this one         checkpoint was interrupted
+ *     exists     nothing, or zeros                        drop it: it was never acknowledged
+ *     exists     complete lines and a torn one            drop the torn line, and log it
+ *     any        anything else                            refuse
  *
- * A start is also refused beside a saved file with pets that snapshot and journal lack. A refusal
+ * A start is also refused beside a saved file with pets that data file and journal lack. A refusal
  * changes no pet and no key in the files.
  *
  * What was read is made durable before any client can see it, since a killed process may have left
- * it in the page cache only. The snapshot is synced (except on Windows, which syncs no file that is
- * open for reading only). The journal is made durable in its place, unless a backup shares it by a
- * hard link, and then written anew from memory, as in a running store, so that this store shares no
- * file with a process that still hangs. If there is no room for a new one, it stays in use.
+ * it in the page cache only. The data file is synced (except on Windows, which syncs no file that
+ * is open for reading only). The journal is made durable in its place, unless a backup shares it by
+ * a hard link, and then written anew from memory, as in a running store, so that this store shares
+ * no file with a process that still hangs. If there is no room for a new one, it stays in use.
  */
 
 import { basename, dirname, join } from 'node:path';
-import { messageOf } from '../../base/log.ts';
+import { messageOf } from '../../base/logger.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { readDataFile, type DataFileContent } from './data-file.ts';
+import { readStoredData, type StoredData } from './stored-data.ts';
 import { ReadOnlyError } from './lock.ts';
 import { withFile } from './read-file.ts';
 import { removeFile } from './disk.ts';
-import { crcOfPets, readSnapshot } from './snapshot.ts';
+import { crcOfPets, readDataFile } from './data-file.ts';
 import { SAVED, UNFINISHED, type StoreDeps } from './store-deps.ts';
 import { StoreFiles } from './store-files.ts';
 
@@ -38,7 +38,7 @@ import { StoreFiles } from './store-files.ts';
  */
 export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   const { disk, paths, logger, lock } = deps;
-  const data = await readDataFile(deps, (file) => file.sync());
+  const data = await readStoredData(deps, (file) => file.sync());
   for (const file of (await filesBeside(deps, SAVED)).toReversed()) await assertHas(deps, file);
   logContent(deps, data);
   for (const entry of data.keys) deps.keys.add(entry);
@@ -49,16 +49,16 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
     logger('info', 'Removed an unfinished file of an earlier process', { file });
   }
   await assertNoMountPoint(deps);
-  // A killed process may have renamed the snapshot without syncing the folder.
-  await disk.syncDirectory(dirname(paths.snapshot));
-  const { snapshot, journalEntry } = data;
-  const loaded = snapshot && { ...snapshot, isNameDurable: true };
+  // A killed process may have renamed the data file without syncing the folder.
+  await disk.syncDirectory(dirname(paths.dataFile));
+  const { dataFile, journalEntry } = data;
+  const loaded = dataFile && { ...dataFile, isNameDurable: true };
   const files = new StoreFiles(deps, loaded, journalEntry);
   try {
-    if (snapshot === undefined) {
+    if (dataFile === undefined) {
       // This shows at once whether the folder can be written to.
-      await files.writeSnapshot();
-      logger('info', 'Made an empty data file', { file: paths.snapshot });
+      await files.writeDataFile();
+      logger('info', 'Made an empty data file', { file: paths.dataFile });
     }
     await beginJournal(deps, files, data);
     return files;
@@ -81,10 +81,10 @@ export async function refusalOf(
 
 /** Resolves with the paths of the files whose names continue like this, in their order. */
 async function filesBeside(
-  { disk, paths: { snapshot } }: Pick<StoreDeps, 'disk' | 'paths'>,
+  { disk, paths: { dataFile } }: Pick<StoreDeps, 'disk' | 'paths'>,
   ending: RegExp,
 ): Promise<readonly string[]> {
-  const [folder, start] = [dirname(snapshot), basename(snapshot)];
+  const [folder, start] = [dirname(dataFile), basename(dataFile)];
   const names = (await disk.list(folder)).filter(
     (name) => name.startsWith(start) && ending.test(name.slice(start.length)),
   );
@@ -94,10 +94,10 @@ async function filesBeside(
 /** Rejects unless the table has all pets of a saved file: the start would hide them. */
 async function assertHas({ disk, paths, pets, memory }: StoreDeps, file: string): Promise<void> {
   const saved = new PetTable(memory);
-  await withFile(disk, file, (opened) => readSnapshot(file, opened, saved, memory));
+  await withFile(disk, file, (opened) => readDataFile(file, opened, saved, memory));
   if (crcOfPets(pets, saved.lastId) === crcOfPets(saved, saved.lastId)) return;
   throw new Error(
-    `${file} has pets that ${paths.snapshot} and its journal lack: ${RENAME_OR_MOVE}`,
+    `${file} has pets that ${paths.dataFile} and its journal lack: ${RENAME_OR_MOVE}`,
   );
 }
 
@@ -105,23 +105,23 @@ const RENAME_OR_MOVE =
   'rename it to the data file, and move the journal away; or move it away, to start without it';
 
 /**
- * Makes the found journal durable in its place, if it has pets that the snapshot lacks. Then writes
- * a snapshot if most pets are in that journal, so that not each start reads and writes them again.
- * Then writes a new journal; if that fails, continues with the found one.
+ * Makes the found journal durable in its place, if it has pets that the data file lacks. Then
+ * writes a data file if most pets are in that journal, so that not each start reads and writes them
+ * again. Then writes a new journal; if that fails, continues with the found one.
  */
 async function beginJournal(
   { disk, paths, logger, pets }: StoreDeps,
   files: StoreFiles,
-  { snapshot, snapshotPets, journal }: DataFileContent,
+  { dataFile, dataFilePets, journal }: StoredData,
 ): Promise<void> {
-  const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.lastId;
-  const found = isNeeded ? { ...journal, snapshot: snapshot! } : undefined;
+  const isNeeded = journal?.kind === 'follows' && pets.lastId !== dataFile?.lastId;
+  const found = isNeeded ? { ...journal, dataFile: dataFile! } : undefined;
   const syncFailure = found && (await failureOf(files.syncFound(found, found.lastOffset)));
   try {
-    // Beside the new snapshot the found journal must be durable: it has the keys of its pets.
-    if (pets.length > 2 * snapshotPets && syncFailure === undefined) {
-      await files.writeSnapshot().catch((error: unknown) => {
-        const details = { file: paths.snapshot, cause: messageOf(error) };
+    // Beside the new data file the found journal must be durable: it has the keys of its pets.
+    if (pets.length > 2 * dataFilePets && syncFailure === undefined) {
+      await files.writeDataFile().catch((error: unknown) => {
+        const details = { file: paths.dataFile, cause: messageOf(error) };
         logger('warn', 'Cannot write a data file with the pets of the journal', details);
       });
     }
@@ -133,7 +133,7 @@ async function beginJournal(
     const details = { file: paths.journal, cause: messageOf(error) };
     if (found === undefined || files.durability() === 'data file') {
       // Another file may be at a path.
-      await files.recognizeSnapshot();
+      await files.recognizeDataFile();
       const event = 'Cannot write a journal: creates are refused until it can be written';
       return logger('warn', event, details);
     }
@@ -159,23 +159,23 @@ async function failureOf(work: Promise<void>): Promise<unknown> {
  * shows it: link() to the parent folder then fails with EXDEV.
  */
 async function assertNoMountPoint({ disk, paths, randomBits }: StoreDeps): Promise<void> {
-  if (disk.stat(paths.snapshot) === undefined) return;
+  if (disk.stat(paths.dataFile) === undefined) return;
   const path = paths.unfinished(randomBits());
   try {
-    await disk.link(paths.snapshot, path);
+    await disk.link(paths.dataFile, path);
   } catch (error) {
     // Some file systems have no hard links.
     if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
     throw new Error(
-      `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: ` +
+      `${paths.dataFile} is a mount point by itself, beside which nothing can be kept: ` +
         'mount its folder',
     );
   }
   await removeFile(disk, path);
 }
 
-function logContent({ paths, logger }: StoreDeps, data: DataFileContent): void {
-  const { snapshot, journal, droppedKeys, lostAfter } = data;
+function logContent({ paths, logger }: StoreDeps, data: StoredData): void {
+  const { dataFile, journal, droppedKeys, lostAfter } = data;
   const file = paths.journal;
   if (journal !== undefined && journal.tornBytes > 0) {
     const position = { file, offset: journal.lengthBytes, bytes: journal.tornBytes };
@@ -183,11 +183,11 @@ function logContent({ paths, logger }: StoreDeps, data: DataFileContent): void {
   }
   if (droppedKeys > 0) {
     const event = 'Dropped idempotency keys whose pets are missing or different';
-    logger('warn', event, { dataFile: paths.snapshot, keys: droppedKeys });
+    logger('warn', event, { dataFile: paths.dataFile, keys: droppedKeys });
   }
   if (lostAfter !== undefined) {
     const event = 'The data file ends before the last pet that its journal names: pets are missing';
-    const ids = { lastId: snapshot?.lastId ?? 0n, lastIdOfJournal: lostAfter };
-    logger('warn', event, { dataFile: paths.snapshot, ...ids });
+    const ids = { lastId: dataFile?.lastId ?? 0n, lastIdOfJournal: lostAfter };
+    logger('warn', event, { dataFile: paths.dataFile, ...ids });
   }
 }

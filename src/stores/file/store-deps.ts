@@ -2,7 +2,7 @@
 
 import type { Clock, Memory } from '../../base/system.ts';
 import type { Histogram } from '../../base/histogram.ts';
-import type { Log } from '../../base/log.ts';
+import type { Logger } from '../../base/logger.ts';
 import { hex } from '../commit.ts';
 import type { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';
@@ -16,7 +16,7 @@ export interface StoreDeps {
   readonly keys: IdempotencyKeys;
   readonly memory: Memory;
   readonly clock: Clock;
-  readonly logger: Log;
+  readonly logger: Logger;
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
   /** Returns 32 random bits. */
@@ -31,7 +31,7 @@ export interface StoreLock {
 
 /** The paths of a store's files: next to the data file, and beginning with its name. */
 export interface StorePaths {
-  readonly snapshot: string;
+  readonly dataFile: string;
   readonly journal: string;
   readonly lock: string;
   /** The idempotency keys of releases 1.1 and 1.2. */
@@ -46,15 +46,15 @@ export interface StorePaths {
 export const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
 export const SAVED: RegExp = /^\.saved-[0-9]{8}T[0-9]{9}Z$/;
 
-/** Returns the paths for the data file `snapshot`, whose symbolic links were followed. */
-export function storePaths(snapshot: string): StorePaths {
+/** Returns the paths for a data file whose symbolic links were followed. */
+export function storePaths(dataFile: string): StorePaths {
   return {
-    snapshot,
-    journal: `${snapshot}.journal`,
-    lock: `${snapshot}.lock`,
-    oldKeys: `${snapshot}.keys`,
+    dataFile,
+    journal: `${dataFile}.journal`,
+    lock: `${dataFile}.lock`,
+    oldKeys: `${dataFile}.keys`,
     // 20261121T201500123Z: without colons, which Windows allows in no file name.
-    saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
-    unfinished: (bits) => `${snapshot}.unfinished-${hex(bits)}`,
+    saved: (at) => `${dataFile}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
+    unfinished: (bits) => `${dataFile}.unfinished-${hex(bits)}`,
   };
 }

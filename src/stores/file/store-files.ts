@@ -2,9 +2,9 @@
  * The files of an open store. Each is written from memory, which has every acknowledged pet, and
  * never from another file. Only a start may keep the journal that it found, which it has just read:
  *
- *     renew        a new journal: a header, the keys of the snapshot's pets, the pets that the
- *                  snapshot lacks, and the commit in doubt
- *     checkpoint   a new snapshot with all pets; then the journal is removed, or, if there are
+ *     renew        a new journal: a header, the keys of the data file's pets, the pets that the
+ *                  data file lacks, and the commit in doubt
+ *     checkpoint   a new data file with all pets; then the journal is removed, or, if there are
  *                  keys, renewed for them
  *     save         all pets in a separate file, if the store must not write its own
  *     syncFound    a start writes the last line of the found journal again, in its place
@@ -19,7 +19,7 @@
  */
 
 import { dirname } from 'node:path';
-import { messageOf } from '../../base/log.ts';
+import { messageOf } from '../../base/logger.ts';
 import type { Durability } from '../../model/pet-store.ts';
 import { encodeCommit, encodeKeysLine, encodeTexts, KEY_BYTES, type Commit } from '../commit.ts';
 import type { KeyEntry } from '../table/idempotency-keys.ts';
@@ -33,15 +33,15 @@ import {
   removeFile,
   writeAll,
 } from './disk.ts';
-import { encodeLine, headerText, isSameSnapshot } from './journal-line.ts';
+import { encodeLine, headerText, isSameDataFile } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
 import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { snapshotText, type ReadSnapshot } from './snapshot.ts';
+import { dataFileText, type ReadDataFile } from './data-file.ts';
 import type { StoreDeps } from './store-deps.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
-export interface PetsFile extends Omit<ReadSnapshot, 'hasChecksum'> {
+export interface PetsFile extends Omit<ReadDataFile, 'hasChecksum'> {
   readonly entry: FileStat;
   /** True once its folder is synced. */
   readonly isNameDurable: boolean;
@@ -53,7 +53,7 @@ const MAX_LINE_BYTES: number = 1 << 20;
 /** The approximate size of a line without its pets and keys. */
 const LINE_BYTES = 100;
 
-const SNAPSHOT_REPLACED = 'The data file is not the one that this process read or wrote';
+const DATA_FILE_REPLACED = 'The data file is not the one that this process read or wrote';
 const JOURNAL_REPLACED = 'Another file has replaced the journal';
 
 /** The journal was removed or changed: it must not be written any more. */
@@ -63,17 +63,17 @@ export class JournalLostError extends Error {
 
 export class StoreFiles {
   readonly #deps: StoreDeps;
-  #snapshot: PetsFile | undefined;
+  #dataFile: PetsFile | undefined;
   #journal: Journal | undefined;
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
   #hasWarnedOfOwner = false;
   #saved: (PetsFile & { readonly path: string }) | undefined;
 
-  /** `snapshot` and `journal` are the files that a start found. */
-  constructor(deps: StoreDeps, snapshot: PetsFile | undefined, journal: FileStat | undefined) {
+  /** `dataFile` and `journal` are the files that a start found. */
+  constructor(deps: StoreDeps, dataFile: PetsFile | undefined, journal: FileStat | undefined) {
     this.#deps = deps;
-    this.#snapshot = snapshot;
+    this.#dataFile = dataFile;
     this.#journalEntry = journal;
   }
 
@@ -82,7 +82,7 @@ export class StoreFiles {
   }
 
   get snapshotBytes(): number {
-    return this.#snapshot?.entry.sizeBytes ?? 0;
+    return this.#dataFile?.entry.sizeBytes ?? 0;
   }
 
   /**
@@ -96,54 +96,54 @@ export class StoreFiles {
   }
 
   /**
-   * Resolves with the snapshot at its path, or undefined before the first one. Rejects with
+   * Resolves with the data file at its path, or undefined before the first one. Rejects with
    * ReadOnlyError if it is not the one that this store read or wrote. A file of the same length and
-   * CRC is the same snapshot, even if it was touched, or restored from a copy; such a file is made
+   * CRC is the same data file, even if it was touched, or restored from a copy; such a file is made
    * durable first.
    */
-  async recognizeSnapshot(): Promise<PetsFile | undefined> {
+  async recognizeDataFile(): Promise<PetsFile | undefined> {
     const { disk, paths, lock, memory } = this.#deps;
     this.#assertPathsAreOurs();
-    const entry = disk.stat(paths.snapshot);
-    const known = this.#snapshot;
+    const entry = disk.stat(paths.dataFile);
+    const known = this.#dataFile;
     if (known === undefined ? entry === undefined : isUnchanged(entry, known.entry)) return known;
     const isLike = entry?.kind === 'file' && entry.sizeBytes === known?.entry.sizeBytes;
-    if (!isLike) throw replacedError(lock, SNAPSHOT_REPLACED);
-    await withFile(disk, paths.snapshot, async (file) => {
+    if (!isLike) throw replacedError(lock, DATA_FILE_REPLACED);
+    await withFile(disk, paths.dataFile, async (file) => {
       if ((await crcOf(file, known.arrayBytes, memory)) !== known.arrayCrc) {
-        throw replacedError(lock, SNAPSHOT_REPLACED);
+        throw replacedError(lock, DATA_FILE_REPLACED);
       }
       // The program that put it there may not have synced it.
-      const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
+      const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.dataFile)));
       await syncing.catch((error: unknown) => {
         // A second sync of it would prove nothing: it must not be recognized again.
-        this.#snapshot = undefined;
+        this.#dataFile = undefined;
         const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
         throw replacedError(lock, cause);
       });
     });
-    this.#snapshot = { ...known, entry };
-    return this.#snapshot;
+    this.#dataFile = { ...known, entry };
+    return this.#dataFile;
   }
 
   /** Writes a new journal. `doubt` is a commit that the old one may or may not have. */
   async renew(doubt?: Commit): Promise<void> {
     const { disk, paths, pets, keys } = this.#deps;
-    const snapshot = await this.recognizeSnapshot();
-    // Otherwise a power failure could bring back the snapshot before it, beside this journal.
-    if (snapshot?.isNameDurable !== true)
+    const dataFile = await this.recognizeDataFile();
+    // Otherwise a power failure could bring back the data file before it, beside this journal.
+    if (dataFile?.isNameDurable !== true)
       throw new Error('The name of the data file is not durable');
     if (doubt !== undefined && doubt.after !== pets.lastId) {
       throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
     }
-    const lines = { snapshot, lengthBytes: 0, crc: 0 };
+    const lines = { dataFile, lengthBytes: 0, crc: 0 };
     const entries = [...keys.entries()];
     const last = doubt === undefined ? '' : encodeCommit(doubt);
-    const { count, textBytes } = pets.sizeAfter(snapshot.lastId);
+    const { count, textBytes } = pets.sizeAfter(dataFile.lastId);
     const lineCount = 3 + count / MAX_LINE_PETS + textBytes / MAX_LINE_BYTES;
     const aroundBytes = KEY_BYTES * entries.length + LINE_BYTES * lineCount;
     await this.#expectRoom(Math.ceil(textBytes + aroundBytes + Buffer.byteLength(last)));
-    const { mode, owner } = attributesOf(disk, paths.snapshot);
+    const { mode, owner } = attributesOf(disk, paths.dataFile);
     // Windows does not replace an open file.
     await this.#journal?.close();
     // Its owner may always read and write it.
@@ -173,11 +173,11 @@ export class StoreFiles {
 
   /**
    * Continues with the journal that `syncFound` has made durable. Rejects if a rename was tried, so
-   * that another file may be at its path, or at that of its snapshot.
+   * that another file may be at its path, or at that of its data file.
    */
   async useFound(lines: JournalLines): Promise<void> {
-    const snapshot = this.#snapshot;
-    const isFollowed = isSameSnapshot(snapshot, lines.snapshot) && snapshot?.isNameDurable;
+    const dataFile = this.#dataFile;
+    const isFollowed = isSameDataFile(dataFile, lines.dataFile) && dataFile?.isNameDurable;
     if (this.#journal !== undefined || isFollowed !== true) {
       throw new Error('Another file may have replaced it');
     }
@@ -194,27 +194,27 @@ export class StoreFiles {
     throw replacedError(lock, JOURNAL_REPLACED);
   }
 
-  /** Writes a snapshot with all pets, and then removes the journal, or renews it for the keys. */
+  /** Writes a data file with all pets, and then removes the journal, or renews it for the keys. */
   async checkpoint(): Promise<void> {
-    await this.writeSnapshot();
+    await this.writeDataFile();
     const hasKeys = this.#deps.keys.entries().next().done === false;
     if (hasKeys) await this.renew();
     else await this.#removeJournal();
   }
 
-  /** Writes a snapshot with all pets, unless there is one. A journal has to follow. */
-  async writeSnapshot(): Promise<void> {
+  /** Writes a data file with all pets, unless there is one. A journal has to follow. */
+  async writeDataFile(): Promise<void> {
     const { disk, paths, pets } = this.#deps;
-    const known = await this.recognizeSnapshot();
+    const known = await this.recognizeDataFile();
     if (known?.isNameDurable === true && known.lastId === pets.lastId) return;
     await this.#expectRoom(pets.sizeAfter(0n).textBytes + LINE_BYTES);
-    const written = await this.#writePets(paths.snapshot);
-    this.#snapshot = written;
-    await disk.syncDirectory(dirname(paths.snapshot));
-    this.#snapshot = { ...written, isNameDurable: true };
+    const written = await this.#writePets(paths.dataFile);
+    this.#dataFile = written;
+    await disk.syncDirectory(dirname(paths.dataFile));
+    this.#dataFile = { ...written, isNameDurable: true };
   }
 
-  /** The next journal is a new one, since this one is lost, and the snapshot has all its pets. */
+  /** The next journal is a new one, since this one is lost, and the data file has all its pets. */
   async forgetJournal(): Promise<void> {
     await this.#journal?.close();
     this.#journal = undefined;
@@ -241,21 +241,21 @@ export class StoreFiles {
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
   durability(): Durability {
     const { disk, paths, pets } = this.#deps;
-    const [snapshot, journal, saved] = [this.#snapshot, this.#journal, this.#saved];
+    const [dataFile, journal, saved] = [this.#dataFile, this.#journal, this.#saved];
     const isThere = (path: string, file: PetsFile | undefined): file is PetsFile => {
       const entry = disk.stat(path);
       return file !== undefined && entry !== undefined && isUnchanged(file.entry, entry);
     };
     try {
       if (pets.lastId === 0n) return 'data file';
-      const hasSnapshot = snapshot?.isNameDurable === true && isThere(paths.snapshot, snapshot);
-      if (hasSnapshot && snapshot.lastId === pets.lastId) return 'data file';
-      const isFollowed = hasSnapshot && isSameSnapshot(journal?.snapshot, snapshot);
+      const hasDataFile = dataFile?.isNameDurable === true && isThere(paths.dataFile, dataFile);
+      if (hasDataFile && dataFile.lastId === pets.lastId) return 'data file';
+      const isFollowed = hasDataFile && isSameDataFile(journal?.dataFile, dataFile);
       const isUsable = isFollowed && journal?.isNameDurable === true;
       if (isUsable && this.#journalLoss() === undefined) return 'journal';
       const hasAll = saved?.isNameDurable === true && saved.lastId === pets.lastId;
       if (hasAll && isThere(saved.path, saved)) return 'saved file';
-      const names = [snapshot, journal, saved].filter((file) => file !== undefined);
+      const names = [dataFile, journal, saved].filter((file) => file !== undefined);
       const areKnown = names.every(({ isNameDurable }) => isNameDurable);
       return areKnown ? 'memory' : 'unknown';
     } catch {
@@ -301,7 +301,7 @@ export class StoreFiles {
     path: string,
     attributes: FileAttributes,
     chunks: Iterable<Buffer>,
-    assertMayReplace: () => unknown = () => this.recognizeSnapshot(),
+    assertMayReplace: () => unknown = () => this.recognizeDataFile(),
   ): Promise<DiskFile> {
     const { disk, paths, randomBits, logger } = this.#deps;
     const newPath = paths.unfinished(randomBits());
@@ -333,13 +333,13 @@ export class StoreFiles {
     }
   }
 
-  /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
+  /** Writes all pets as a data file, whose folder has to be synced afterwards. */
   async #writePets(path: string, assertMayReplace?: () => unknown): Promise<PetsFile> {
     const { disk, paths, pets, randomBits } = this.#deps;
     const sum = { crc: 0, arrayBytes: 0 };
     const { lastId } = pets;
-    const attributes = attributesOf(disk, paths.snapshot);
-    const chunks = snapshotText(pets, sum, randomBits());
+    const attributes = attributesOf(disk, paths.dataFile);
+    const chunks = dataFileText(pets, sum, randomBits());
     const file = await this.#replace(path, attributes, chunks, assertMayReplace);
     const entry = file.stat();
     await file.close().catch(() => undefined);
@@ -350,8 +350,8 @@ export class StoreFiles {
     const { disk, paths } = this.#deps;
     await this.#journal?.close();
     if (disk.stat(paths.journal) === undefined) return;
-    // From here on the snapshot is the only file that has the pets.
-    await this.recognizeSnapshot();
+    // From here on the data file is the only file that has the pets.
+    await this.recognizeDataFile();
     await removeFile(disk, paths.journal);
     // Otherwise a power failure may bring it back, with what was cut off from it.
     await disk.syncDirectory(dirname(paths.journal));
@@ -364,7 +364,7 @@ export class StoreFiles {
     last: string,
   ): Generator<Buffer> {
     const { memory, pets } = this.#deps;
-    const { lastId } = lines.snapshot;
+    const { lastId } = lines.dataFile;
     const line = (text: string): Buffer => {
       const { bytes, crc } = encodeLine(memory, text, lines.crc);
       lines.crc = crc;
@@ -377,7 +377,7 @@ export class StoreFiles {
       while (at < keys.length && keys[at]!.id <= id) at += 1;
       return keys.slice(start, at);
     };
-    yield line(headerText(lines.snapshot));
+    yield line(headerText(lines.dataFile));
     const older = keysUpTo(lastId);
     if (older.length > 0) yield line(encodeKeysLine(older));
     for (const batch of pets.batchesAfter(lastId, MAX_LINE_PETS, MAX_LINE_BYTES)) {
@@ -389,7 +389,7 @@ export class StoreFiles {
   /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
     const { disk, paths } = this.#deps;
-    const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+    const free = await disk.freeBytes(dirname(paths.dataFile)).catch(() => Infinity);
     if (free >= bytes) return;
     const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
     throw Object.assign(new Error(message), { code: 'ENOSPC' });

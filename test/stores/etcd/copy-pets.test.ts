@@ -9,7 +9,7 @@ import { exportPets, importPets, type ImportedData } from '../../../src/stores/e
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { loadDataFile } from '../../../src/stores/file/data-file.ts';
+import { loadStoredData } from '../../../src/stores/file/stored-data.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
 import { openStore, simulated } from '../../support/etcd/opened-store.ts';
@@ -110,7 +110,7 @@ test('An import of a pet that is too long for etcd is refused before it writes',
     writeFileSync(from, `[${pets.join(',')}]`);
     const etcd = new SimulatedEtcd();
     const deps = { calls: etcd.calls(), clock: etcdClock };
-    const done = importPets(deps, 'p/', await loadDataFile(nodeDisk, from), () => undefined);
+    const done = importPets(deps, 'p/', await loadStoredData(nodeDisk, from), () => undefined);
     if (refusal === undefined) await done;
     else await assert.rejects(done, { message: refusal });
     assert.equal(etcd.entries.size, refusal === undefined ? 3 : 0);
@@ -120,7 +120,7 @@ test('An import of a pet that is too long for etcd is refused before it writes',
 test('An import that fails at any call is completed by the next one', async (t) => {
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
-  const data = await loadDataFile(nodeDisk, from);
+  const data = await loadStoredData(nodeDisk, from);
   const other = { pets: new PetTable(), keys: [] };
   // The first call only reads, and the second one makes the log.
   let [last, isWhole] = [2, false];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Log } from '../../../src/base/log.ts';
+import type { Logger } from '../../../src/base/logger.ts';
 import { Endpoints } from '../../../src/stores/etcd/endpoints.ts';
 import { Member } from '../../../src/stores/etcd/member.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
@@ -55,7 +55,7 @@ function live(count: number, happens: string) {
   const all = [...'abcde'].slice(0, count).map((host) => {
     return new Member(`http://${host}`, { endpoints: [] });
   });
-  const log: Log = (_level, event, { endpoint } = {}) =>
+  const log: Logger = (_level, event, { endpoint } = {}) =>
     lines.push(`${String(endpoint).slice(-1)} ${EVENTS[event]}`);
   const endpoints = new Endpoints(all, () => seconds * 1000, log);
   endpoints.clusterId = '1';

@@ -29,16 +29,16 @@ testStoreScript('stores/file/recovery.script');
 // Releases 1.0 to 1.2 wrote these files.
 testStoreScript('stores/file/upgrades.script');
 
-test('Without files the store makes its folders, and a snapshot of its own', async (t) => {
-  const snapshots = new Set<string>();
+test('Without files the store makes its folders, and a data file of its own', async (t) => {
+  const dataFiles = new Set<string>();
   for (const name of ['a', 'b']) {
     const path = join(tempDir(t), name, 'c', 'pets.json');
     await (await openFileStore({ path })).close();
     assert.deepEqual(readdirSync(dirname(path)).sort(), ['pets.json', 'pets.json.lock']);
-    snapshots.add(readFileSync(path, 'latin1'));
+    dataFiles.add(readFileSync(path, 'latin1'));
   }
   // Else the journal of one new data file would fit the other one.
-  assert.equal(snapshots.size, 2);
+  assert.equal(dataFiles.size, 2);
 });
 
 test('Clients get no path of Windows either, and texts that only look like one', () => {

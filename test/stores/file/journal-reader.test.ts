@@ -18,8 +18,8 @@ import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = 'pets.json.journal';
-const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 0n };
-const HEADER = headerText(SNAPSHOT);
+const DATA_FILE = { crc: 0x5b4e8c1a, lastId: 0n };
+const HEADER = headerText(DATA_FILE);
 
 /** A commit of so many pets. */
 const rexes = (count: number): readonly NewPet[] => Array<NewPet>(count).fill(REX);
@@ -38,7 +38,7 @@ const JOURNALS: Readonly<Record<string, readonly (readonly NewPet[])[]>> = {
 
 for (const [what, commits] of Object.entries(JOURNALS)) {
   test(`A journal with ${what} is read, and damage is found at its offset`, async () => {
-    const lines = journalLines(SNAPSHOT, commits);
+    const lines = journalLines(DATA_FILE, commits);
     const { content, pets } = await read(Buffer.concat(lines));
     assert.equal(content.lengthBytes, sum(lines));
     assert.equal(content.lastOffset, sum(lines.slice(0, -1)));
@@ -101,7 +101,7 @@ const FLOODS: readonly (readonly [string, string])[] = [
 
 for (const [what, filler] of FLOODS) {
   test(`Gigabytes of ${what} are refused in bounded memory`, async () => {
-    for (const lines of [[], journalLines(SNAPSHOT, [rexes(1), rexes(2)])]) {
+    for (const lines of [[], journalLines(DATA_FILE, [rexes(1), rexes(2)])]) {
       const start = Buffer.concat(lines);
       await assertFloodRefused([start, filler], start.length, 128 << 20, readFile);
     }
@@ -117,7 +117,7 @@ async function readFile(
   memory: Memory = systemMemory,
 ): Promise<{ content: JournalContent; pets: PetTable }> {
   const pets = new PetTable();
-  return { content: await readJournal(PATH, file, SNAPSHOT, pets, memory), pets };
+  return { content: await readJournal(PATH, file, DATA_FILE, pets, memory), pets };
 }
 
 function sum(lines: readonly Buffer[]): number {

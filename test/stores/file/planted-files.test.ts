@@ -19,7 +19,7 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/base/system.ts';
-import { loadDataFile } from '../../../src/stores/file/data-file.ts';
+import { loadStoredData } from '../../../src/stores/file/stored-data.ts';
 import { exportDataFile, openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
@@ -49,7 +49,7 @@ const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
     await store.createOnce(REX, requestKey(1));
     await store.close();
   },
-  'copy-pets --from': (path) => loadDataFile(nodeDisk, path),
+  'copy-pets --from': (path) => loadStoredData(nodeDisk, path),
   'copy-pets --to': (path) =>
     exportDataFile(path, { pets: new PetTable(), keys: new IdempotencyKeys(systemClock) }),
 };

@@ -23,7 +23,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { messageOf } from '../../../src/base/log.ts';
+import { messageOf } from '../../../src/base/logger.ts';
 import { clientMessage } from '../../../src/stores/failure-report.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';

@@ -6,13 +6,13 @@ import { commitStart } from '../../../src/stores/commit.ts';
 import { isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
 import { journalLines } from '../../support/disk/journal-text.ts';
 
-const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };
+const DATA_FILE = { crc: 0x5b4e8c1a, lastId: 7n };
 const START = `${commitStart(7n)}{"id":8,`;
 
 /** A line of at least this many bytes, with characters of several bytes. */
 function lineOf(bytes: number): Buffer {
   const name = 'aé€😀'.repeat(Math.ceil(bytes / 10));
-  return journalLines(SNAPSHOT, [[{ name, categoryId: 7n }]])[1]!;
+  return journalLines(DATA_FILE, [[{ name, categoryId: 7n }]])[1]!;
 }
 
 /** Where lines may begin: anywhere in a sector, its prefix in one or two. */

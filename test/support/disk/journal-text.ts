@@ -5,7 +5,7 @@ import { systemMemory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { formatMembers } from '../../../src/model/pet-text.ts';
 import { createCommit, encodeCommit, type PendingPet } from '../../../src/stores/commit.ts';
-import { encodeLine, headerText, type SnapshotId } from '../../../src/stores/file/journal-line.ts';
+import { encodeLine, headerText, type DataFileId } from '../../../src/stores/file/journal-line.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n };
 
@@ -23,17 +23,17 @@ export function pendingPet(newPet: NewPet, key?: string): PendingPet {
 
 /** The lines of a journal, its header the first of them. */
 export function journalLines(
-  snapshot: SnapshotId,
+  dataFile: DataFileId,
   commits: readonly (readonly NewPet[])[],
 ): readonly Buffer[] {
-  let after = snapshot.lastId;
+  let after = dataFile.lastId;
   const texts = commits.map((newPets) => {
     const pending = newPets.map((newPet) => pendingPet(newPet));
     const commit = createCommit(after, pending, EXPIRES_AT);
     after += BigInt(newPets.length);
     return encodeCommit(commit);
   });
-  return linesOf([headerText(snapshot), ...texts]);
+  return linesOf([headerText(dataFile), ...texts]);
 }
 
 /** These texts as lines that follow each other. */
@@ -46,8 +46,8 @@ export function linesOf(texts: readonly string[]): readonly Buffer[] {
   });
 }
 
-/** What a journal says of a snapshot with this text. */
-export function snapshotId(text: string, lastId: number | bigint): SnapshotId {
+/** What a journal says of a data file with this text. */
+export function dataFileId(text: string, lastId: number | bigint): DataFileId {
   const bytes = Buffer.from(text);
   return { crc: zlib.crc32(bytes.subarray(0, bytes.lastIndexOf(']') + 1)), lastId: BigInt(lastId) };
 }

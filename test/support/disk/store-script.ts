@@ -1,6 +1,6 @@
 /**
  * The scripts of the file store. A case begins with one pet in the journal of an open store, unless
- * its first command is `none`, `start` or `snapshot`. The state is printed when it changes. A case
+ * its first command is `none`, `start` or `data-file`. The state is printed when it changes. A case
  * ends with the pets that a start finds in a copy of the files, as after a kill -9.
  */
 
@@ -10,7 +10,7 @@ import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { verifyData } from '../../../src/stores/file/data-file.ts';
+import { verifyData } from '../../../src/stores/file/stored-data.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { encodeLine } from '../../../src/stores/file/journal-line.ts';
@@ -19,13 +19,13 @@ import { requestKey } from '../pets/request-keys.ts';
 import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
 import { TestClock } from '../test-clock.ts';
 import { intercept, type Interceptor } from './intercept.ts';
-import { journalLines, petText, REX, snapshotId } from './journal-text.ts';
+import { journalLines, petText, REX, dataFileId } from './journal-text.ts';
 import { copyOf, createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts';
 
 /** What the commands call the files. */
 const PATHS: Readonly<Record<string, string>> = {
   folder: '/d',
-  snapshot: '/d/pets.json',
+  'data-file': '/d/pets.json',
   journal: '/d/pets.json.journal',
   lock: '/d/pets.json.lock',
   saved: '/d/pets.json.saved-20261120T201500123Z',
@@ -84,7 +84,7 @@ class StoreScript implements Script {
     [this.pets, this.#lost, this.openFiles] = [new PetTable(), '', 0];
     const { disk } = this;
     this.store = await openFileStore({
-      ...{ path: PATHS['snapshot']!, pets: this.pets, ...this.clock.startProcess() },
+      ...{ path: PATHS['data-file']!, pets: this.pets, ...this.clock.startProcess() },
       disk: {
         ...disk,
         freeBytes: (path) =>
@@ -236,8 +236,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   /** What check-data finds, beside a store or without one. */
   check: ({ disk }) =>
-    verifyData(disk, pathOf('snapshot')).then(
-      ({ pets, snapshotPets }) => `${pets.length} pets, ${snapshotPets} of them in the data file`,
+    verifyData(disk, pathOf('data-file')).then(
+      ({ pets, dataFilePets }) => `${pets.length} pets, ${dataFilePets} of them in the data file`,
       ({ message }: Error) => message,
     ),
   create: ({ store }, text) => outcomeOf(store!, text),
@@ -344,21 +344,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     });
     return `pets of each line: ${sizes.join(', ')}`;
   },
-  /** Writes a snapshot of so many pets, called Rex. */
-  snapshot: ({ memory }, count) => memory.write(pathOf('snapshot'), snapshotOf(Number(count))),
-  /** Writes a journal after that snapshot, or the one that is there: `journal 2: 1, 3, 1*2500`. */
+  /** Writes a data file of so many pets, called Rex. */
+  'data-file': ({ memory }, count) =>
+    memory.write(pathOf('data-file'), dataFileOf(Number(count))),
+  /** Writes a journal after that data file, or the one that is there: `journal 2: 1, 3, 1*2500`. */
   journal({ memory }, text) {
     const [pets = '', sizes = ''] = text.split(':');
-    const snapshot = pets === '' ? `${memory.read(pathOf('snapshot'))}` : snapshotOf(Number(pets));
+    const dataFile = pets === '' ? `${memory.read(pathOf('data-file'))}` : dataFileOf(Number(pets));
     const lastId = Math.max(
       0,
-      ...[...snapshot.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id)),
+      ...[...dataFile.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id)),
     );
     const commits = (sizes.match(/[\d*]+/g) ?? []).flatMap((item) => {
       const [size, times = 1] = item.split('*').map(Number);
       return Array<readonly NewPet[]>(times).fill(Array<NewPet>(size!).fill(REX));
     });
-    const lines = journalLines(snapshotId(snapshot, lastId), commits);
+    const lines = journalLines(dataFileId(dataFile, lastId), commits);
     memory.write(pathOf('journal'), Buffer.concat(lines));
   },
 };
@@ -367,7 +368,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 const unescaped = (text: string): string =>
   text.replaceAll('\\n', '\n').replaceAll('\\0', '\0').replaceAll('\\e', '');
 
-function snapshotOf(count: number): string {
+function dataFileOf(count: number): string {
   const pets = Array.from({ length: count }, (_, index) => petText(index + 1));
   return `[${pets.join(',\n')}]\n`;
 }
@@ -390,7 +391,7 @@ async function idsOf(store: FileStore): Promise<string> {
 }
 
 /** These commands begin without a store. */
-const WITHOUT_STORE = /^> (none|start|snapshot)\b/;
+const WITHOUT_STORE = /^> (none|start|data-file)\b/;
 
 /** Makes a test of each case of a file, whose path is from the folder of tests. */
 export function testStoreScript(name: string): void {

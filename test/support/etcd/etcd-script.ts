@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { Log } from '../../../src/base/log.ts';
+import type { Logger } from '../../../src/base/logger.ts';
 import { cut } from '../../../src/base/quote.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import type { CallKind, EtcdClock } from '../../../src/stores/etcd/calls.ts';
@@ -99,7 +99,7 @@ class EtcdScript implements Script {
       if (!isOther) await this.#happens(`after ${call[1]}`);
       return result;
     };
-    const log: Log = (level, event, { cause } = {}) => {
+    const log: Logger = (level, event, { cause } = {}) => {
       const text = cause === undefined ? event : `${event}: ${String(cause)}`;
       if (!isOther) this.events.push(`${level}: ${text}`);
     };

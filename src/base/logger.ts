@@ -1,23 +1,23 @@
-/** Log: how the code reports events. The process decides where they go, and in what form. */
+/** Logger: how the code reports events. The process decides where they go, and in what form. */
 
 import { constants } from 'node:os';
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
 /** `event` is one plain sentence. `details` are fields to search for, never a key or a pet. */
-export type Log = (
+export type Logger = (
   level: LogLevel,
   event: string,
   details?: Readonly<Record<string, string | number | boolean | bigint>>,
 ) => void;
 
-export const silent: Log = () => undefined;
+export const silentLogger: Logger = () => undefined;
 
-/** Wraps a log so that it never throws: a failing log must not make the logged operation fail. */
-export function safeLog(log: Log): Log {
+/** Wraps a logger so that it never throws: what is logged must not fail because of it. */
+export function safeLogger(logger: Logger): Logger {
   return (...entry) => {
     try {
-      log(...entry);
+      logger(...entry);
     } catch {
       // There is no other place to report it.
     }
