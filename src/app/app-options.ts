@@ -119,9 +119,9 @@ export function optionProblems(options: unknown): readonly Problem[] {
     const sentence = 'is required, or memory, etcd or store';
     problems.push({ option: 'dataFile', sentence });
   }
-  // Of etcd without endpoints it is not known whether it is meant.
-  const isEtcd = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
-  for (const other of isEtcd ? others : []) {
+  // With `etcd` but without endpoints, etcd may not be meant: then no conflict is reported.
+  const isClear = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
+  for (const other of isClear ? others : []) {
     problems.push({ option: backend!, sentence: 'cannot be combined with', other });
   }
   return problems;

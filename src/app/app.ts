@@ -108,7 +108,7 @@ export function createApp(options: AppOptions): App {
     store: storeForRead,
     problem,
     keyUses: () => keys.uses,
-    now,
+    timeOfDay: now,
     runtime,
   });
   const operations = [

@@ -34,7 +34,7 @@ export interface MetricsSources {
   problem(): string | undefined;
   keyUses(): readonly KeyUse[];
   /** The time of day in milliseconds since 1970. */
-  now(): number;
+  timeOfDay(): number;
   /** What the program around the app reports, if it reports anything. */
   readonly runtime: Runtime | undefined;
 }
@@ -98,7 +98,7 @@ function readMetrics(
   const uses = sources.keyUses();
   const operations = [...responses.byOperation];
   // The monotonic clock measures the age of a use, since the time of day may have been corrected.
-  const startOfClock = sources.now() - performance.now();
+  const startOfClock = sources.timeOfDay() - performance.now();
   return {
     counter: {
       petstore_http_requests_total: [

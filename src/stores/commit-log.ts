@@ -13,14 +13,11 @@ import type { PendingPet } from './commit.ts';
 import type { Outcome } from './commit-queue.ts';
 import type { KeyHash } from './table/idempotency-keys.ts';
 
-/** What the store gives to its log. */
-export interface LogTarget {
-  /**
-   * Refuses the waiting creates that arrived at `latest` or before (by the log's clock); without
-   * `latest`, all.
-   */
-  refuseWaiting(error: StoreUnavailableError, latest?: number): void;
-}
+/**
+ * Refuses the waiting creates that arrived at `latest` or before (by the log's clock); without
+ * `latest`, all.
+ */
+export type RefuseWaiting = (error: StoreUnavailableError, latest?: number) => void;
 
 export interface CommitLimits {
   /** A commit takes creates until they have this many bytes, so the last one may exceed them. */
@@ -33,6 +30,9 @@ export interface CommitLimits {
 
 export interface CommitLog {
   readonly limits: CommitLimits;
+
+  /** Called once, before the first commit, with what the log calls when it stops to accept creates. */
+  onRefusal(refuseWaiting: RefuseWaiting): void;
 
   /** Milliseconds of a monotonic clock. */
   now(): number;

@@ -80,7 +80,8 @@ export function encodeKeysLine(keys: readonly KeyEntry[]): string {
 
 /** Returns the keys of pets up to `lastId`, or undefined if the text has another form. */
 export function decodeKeysLine(text: string, lastId: bigint): readonly KeyEntry[] | undefined {
-  return text.startsWith('{"keys"') ? decodeKeys(`],${text.slice(1)}`, 0n, lastId) : undefined;
+  const list = /^\{"keys":\[(\[.*\])\]\}$/.exec(text)?.[1];
+  return list === undefined ? undefined : decodeKeyList(list, 0n, lastId);
 }
 
 /** Returns the keys after the pets of a commit, or undefined if the text has another form. */
@@ -91,7 +92,10 @@ export function decodeKeys(
 ): readonly KeyEntry[] | undefined {
   if (text === COMMIT_END) return [];
   const list = /^\],"keys":\[(\[.*\])\]\}$/.exec(text)?.[1];
-  if (list === undefined) return undefined;
+  return list === undefined ? undefined : decodeKeyList(list, after, lastId);
+}
+
+function decodeKeyList(list: string, after: bigint, lastId: bigint): KeyEntry[] | undefined {
   const keys: KeyEntry[] = [];
   let last = after;
   for (const item of list.slice(1, -1).split('],[')) {

@@ -33,7 +33,7 @@ import {
   type StoreStats,
 } from '../model/pet-store.ts';
 import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts';
-import type { CommitLog, LogTarget } from './commit-log.ts';
+import type { CommitLog } from './commit-log.ts';
 import { KEY_BYTES, type PendingPet } from './commit.ts';
 import { CommitQueue, type Outcome } from './commit-queue.ts';
 import { replayedPet, type IdempotencyKeys, type KeyHash } from './table/idempotency-keys.ts';
@@ -57,21 +57,9 @@ interface Tables {
   readonly keys: IdempotencyKeys;
 }
 
-/** Opens a store over these tables and the log that `openLog` opens for them. */
-export async function openLogStore<L extends CommitLog>(
-  tables: Tables,
-  openLog: (target: LogTarget) => Promise<L>,
-): Promise<LogStore<L>> {
-  let store: LogStore<L> | undefined;
-  const log = await openLog({ refuseWaiting: (...args) => store?.refuseWaiting(...args) });
-  store = new LogStore(tables, log);
-  return store;
-}
-
 export class LogStore<L extends CommitLog> implements PetStore {
   readonly #pets: PetTable;
   readonly #keys: IdempotencyKeys;
-  /** For tests: the store's log. */
   readonly log: L;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
   /** By key, the create in progress. */
@@ -82,6 +70,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
   #unknownCreates = 0;
   #closed: Promise<void> | undefined;
 
+  /** The tables are those of the log, which is open. */
   constructor({ pets, keys }: Tables, log: L) {
     this.#pets = pets;
     this.#keys = keys;
@@ -89,6 +78,9 @@ export class LogStore<L extends CommitLog> implements PetStore {
     const { fullCommitBytes } = log.limits;
     const commit = (creates: readonly QueuedPet[]) => this.#commit(creates);
     this.#queue = new CommitQueue(commit, fullCommitBytes, log.beforeCommit?.bind(log));
+    log.onRefusal((error, latest = Infinity) => {
+      this.#queue.refuse(({ since }) => since <= latest, error);
+    });
   }
 
   list(query: PetQuery): MaybePromise<PetPage> {
@@ -113,8 +105,8 @@ export class LogStore<L extends CommitLog> implements PetStore {
 
   problem(): string | undefined {
     if (this.#closed !== undefined) return CLOSED;
-    const isFull = this.#pets.lastId === INT64_MAX;
-    return this.log.refusal()?.message ?? (isFull ? NO_ID_LEFT : this.log.problem());
+    const hasNoIdLeft = this.#pets.lastId === INT64_MAX;
+    return this.log.refusal()?.message ?? (hasNoIdLeft ? NO_ID_LEFT : this.log.problem());
   }
 
   get lost(): Promise<Error> {
@@ -148,11 +140,6 @@ export class LogStore<L extends CommitLog> implements PetStore {
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
-  }
-
-  /** As in LogTarget. */
-  refuseWaiting(error: StoreUnavailableError, latest: number = Infinity): void {
-    this.#queue.refuse(({ since }) => since <= latest, error);
   }
 
   async #close(): Promise<void> {
@@ -240,8 +227,8 @@ export class LogStore<L extends CommitLog> implements PetStore {
     if (this.#queue.isFull) {
       throw new StoreUnavailableError('Too many pets are waiting to be stored');
     }
-    const isLast = this.#pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
-    if (isLast) throw new StoreUnavailableError(NO_ID_LEFT);
+    const hasNoIdLeft = this.#pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
+    if (hasNoIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
     return bytes + bytesAroundPet;
   }
 

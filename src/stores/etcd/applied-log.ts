@@ -236,22 +236,22 @@ export class AppliedLog {
     return { from, to, count: Math.min(this.#commits - at * STRETCH, STRETCH) };
   }
 
-  #applyNext(key: string, value: Buffer): void {
-    const { previous, text } = decodeValue(key, value);
+  #applyNext(slot: string, value: Buffer): void {
+    const { previous, text } = decodeValue(slot, value);
     if (previous !== this.digest) {
-      throw new LogLostError(`${key} follows another commit than the one that was read here`);
+      throw new LogLostError(`${slot} follows another commit than the one that was read here`);
     }
     const commit = isUtf8(text) ? decodeCommit(text, true) : undefined;
-    if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
+    if (commit?.after !== this.lastId) throw new LogLostError(`${slot} has no valid commit`);
     this.pets.reserve(commit.pets);
     for (const pet of commit.pets) this.pets.append(pet);
     for (const { key, id, expiresAt } of commit.keys) {
       const leftMs = expiresAt + KEY_GRACE_MS - this.#deps.clock.timeOfDay();
       this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
     }
-    if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(key);
+    if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(slot);
     this.#commits += 1;
-    this.#last = { key, head: headOf(value) };
+    this.#last = { key: slot, head: headOf(value) };
     this.digest = digestOf(value);
   }
 }

@@ -51,7 +51,7 @@ import {
   type StoreStats,
 } from '../../model/pet-store.ts';
 import { TextPet } from '../../model/pet-text.ts';
-import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
+import type { CommitLimits, CommitLog, RefuseWaiting } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
 import { FailureReport } from '../failure-report.ts';
@@ -93,7 +93,6 @@ type ProposalResult =
 export class EtcdLog implements CommitLog {
   readonly limits: CommitLimits = LIMITS;
   readonly #deps: BarrierDeps;
-  readonly #target: LogTarget;
   readonly #barrier: ReadBarrier;
   readonly #failures: FailureReport;
   readonly #outage: FailureReport;
@@ -103,6 +102,7 @@ export class EtcdLog implements CommitLog {
   #conflicts = 0;
   /** Why it is unknown whether a key is stored, for creates proposed after the id `#doubtAfter`. */
   readonly #keysInDoubt: Map<KeyHash, string> = new Map();
+  #refuseWaiting: RefuseWaiting = () => undefined;
   #doubtAfter: bigint | undefined;
   /** The last id of this process's last commit, and how many such commits were in a row. */
   #ownLastId: bigint;
@@ -115,9 +115,8 @@ export class EtcdLog implements CommitLog {
   /** Ends the wait for the call in progress. */
   #giveUp: (() => void) | undefined;
 
-  constructor(deps: BarrierDeps, target: LogTarget) {
+  constructor(deps: BarrierDeps) {
     this.#deps = deps;
-    this.#target = target;
     this.#ownLastId = deps.log.lastId;
     const { logger, clock } = deps;
     this.#barrier = new ReadBarrier(deps);
@@ -130,6 +129,10 @@ export class EtcdLog implements CommitLog {
       clock.every(TICK_MS, () => this.#tick()),
       clock.every(BEAT_MS, () => void this.catchUp().catch(() => undefined)),
     ];
+  }
+
+  onRefusal(refuseWaiting: RefuseWaiting): void {
+    this.#refuseWaiting = refuseWaiting;
   }
 
   now(): number {
@@ -183,7 +186,7 @@ export class EtcdLog implements CommitLog {
     this.#barrier.expire();
     this.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
-    this.#target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
+    this.#refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
     this.#outage.record(this.#barrier.problem);
     this.#damage.record(log.damage);
   }

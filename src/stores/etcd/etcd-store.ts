@@ -8,7 +8,7 @@
  */
 
 import { safeLogger, silentLogger } from '../../base/logger.ts';
-import { openLogStore, type LogStore } from '../log-store.ts';
+import { LogStore } from '../log-store.ts';
 import { AppliedLog } from './applied-log.ts';
 import { etcdClock, type StartDeps } from './calls.ts';
 import { EtcdLog } from './etcd-log.ts';
@@ -40,7 +40,7 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
     log = new AppliedLog(await openLog(start, prefix), start);
     await readLog(start, log);
     const deps = { ...start, log, logger };
-    return await openLogStore(log, async (target) => new EtcdLog(deps, target));
+    return new LogStore(log, new EtcdLog(deps));
   } catch (error) {
     start?.calls.close();
     throw error;

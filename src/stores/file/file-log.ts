@@ -44,7 +44,7 @@ import {
   type StoreStats,
 } from '../../model/pet-store.ts';
 import { MAX_NEW_PET_BYTES, TextPet } from '../../model/pet-text.ts';
-import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
+import type { CommitLimits, CommitLog, RefuseWaiting } from '../commit-log.ts';
 import { createCommit, encodeCommit, FILE_COMMIT_BYTES } from '../commit.ts';
 import type { Commit, PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
@@ -82,7 +82,6 @@ export class FileLog implements CommitLog {
   readonly lost: Promise<Error>;
   readonly #deps: StoreDeps;
   readonly #files: StoreFiles;
-  readonly #target: LogTarget;
   readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
   #state: FileLogState = { name: 'working' };
@@ -92,16 +91,20 @@ export class FileLog implements CommitLog {
   #work: Promise<unknown> | undefined;
   #advisedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
+  #refuseWaiting: RefuseWaiting = () => undefined;
 
-  constructor(deps: StoreDeps, files: StoreFiles, target: LogTarget) {
+  constructor(deps: StoreDeps, files: StoreFiles) {
     this.#deps = deps;
     this.#files = files;
-    this.#target = target;
     const { logger, clock } = deps;
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
     this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
+  }
+
+  onRefusal(refuseWaiting: RefuseWaiting): void {
+    this.#refuseWaiting = refuseWaiting;
   }
 
   now(): number {
@@ -259,7 +262,7 @@ export class FileLog implements CommitLog {
     this.#doubt = doubt;
     if (error instanceof ReadOnlyError) this.#become({ name: 'readOnly', cause: error });
     else this.#become({ name: 'repairing', cause: error, nextAttemptAt: this.now() });
-    this.#target.refuseWaiting(this.refusal()!);
+    this.#refuseWaiting(this.refusal()!);
     await this.#attempt();
   }
 

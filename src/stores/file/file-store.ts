@@ -18,7 +18,7 @@ import { systemClock, type Clock, systemMemory } from '../../base/system.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
 import { IdempotencyKeys } from '../table/idempotency-keys.ts';
-import { openLogStore, type LogStore } from '../log-store.ts';
+import { LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
@@ -60,17 +60,15 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const lock = await takeLock(disk, paths);
   const syncSeconds = new Histogram(SYNC_BOUNDS);
   const deps = { disk, paths, memory, randomBits, pets, keys, logger, clock, lock, syncSeconds };
-  return openLogStore({ pets, keys }, async (target) => {
-    try {
-      // Its parent folders may have been made a moment ago.
-      const isNew = fileAt(disk, paths.dataFile) === undefined;
-      if (isNew) await syncFolders(disk, dirname(paths.dataFile));
-      return new FileLog(deps, await recover(deps), target);
-    } catch (error) {
-      await lock.release();
-      throw await refusalOf(deps, error);
-    }
-  });
+  try {
+    // Its parent folders may have been made a moment ago.
+    const isNew = fileAt(disk, paths.dataFile) === undefined;
+    if (isNew) await syncFolders(disk, dirname(paths.dataFile));
+    return new LogStore({ pets, keys }, new FileLog(deps, await recover(deps)));
+  } catch (error) {
+    await lock.release();
+    throw await refusalOf(deps, error);
+  }
 }
 
 /** Makes a data file with these pets and keys. Rejects if any of its files exists. */
