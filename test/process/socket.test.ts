@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertRefused, end, KEY, listPets, PET, startFor } from '../support/process/process.ts';
+import { assertRefused, end, KEY, listPets } from '../support/process/process.ts';
+import { metricOf, PET, startFor } from '../support/process/process.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { requestOf } from '../support/http/requests.ts';
-import { openWire } from '../support/http/wire.ts';
 
 const MEMORY = ['--port', '0', '--memory'];
 
@@ -88,22 +88,19 @@ test('One socket is inherited, if it is for this process', async (t) => {
 
 test('Connections above the limit are counted as refused', async (t) => {
   const service = startFor(t, MEMORY);
-  const port = Number(new URL(await service.ready()).port);
-  const operator = await openWire(t, port);
-  const refused = async (): Promise<number> => {
-    const answer = await operator.send('GET', '/metrics');
-    assert.equal(answer.status, 200);
-    return Number(/^petstore_http_refused_connections_total (.*)$/m.exec(answer.body)?.[1]);
-  };
+  const url = await service.ready();
+  const refused = (): Promise<number> => metricOf(url, 'petstore_http_refused_connections_total');
   assert.equal(await refused(), 0);
   // A connection whose response is due makes no room for others.
   const begun = requestOf('POST /v1/pets', ['Content-Length: 100']);
-  for (let count = 0, opened = 0; count === 0; count = await refused()) {
-    const sockets = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'));
-    for (const socket of sockets) socket.on('error', () => undefined).write(begun);
-    t.after(() => sockets.forEach((socket) => socket.destroy()));
-    await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => undefined)));
-    opened += sockets.length;
-    assert.ok(opened < 5000);
+  const sockets: Socket[] = [];
+  while (sockets.every((socket) => !socket.closed)) {
+    assert.ok(sockets.length < 5000);
+    const more = Array.from({ length: 50 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    for (const socket of more) socket.on('error', () => undefined).write(begun);
+    sockets.push(...more);
+    await Promise.all(more.map((socket) => once(socket, 'connect').catch(() => undefined)));
   }
+  for (const socket of sockets) socket.destroy();
+  assert.ok((await refused()) > 0);
 });

@@ -73,7 +73,7 @@ class StoreScript implements Script {
   }
 
   async run(line: string): Promise<void> {
-    const [, name = '', text = ''] = /^(\w+) ?(.*)$/.exec(line) ?? [];
+    const [, name = '', text = ''] = /^([\w-]+) ?(.*)$/.exec(line) ?? [];
     const command = COMMANDS[name] ?? assert.fail(`There is no command ${line}`);
     const printed = await command(this, text);
     if (typeof printed === 'string') this.printed.push(printed);
