@@ -16,6 +16,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import { lingeringClose } from '../../src/http/lingering-close.ts';
+import { createRouter } from '../../src/http/router.ts';
 import { type Connection, PipelineQueue } from '../../src/http/pipelining.ts';
 import { closeStalledConnections } from '../../src/http/stalled-connections.ts';
 import { requestOf } from '../support/http/requests.ts';
@@ -219,4 +220,11 @@ test('If the parser does not stop, the connection is closed, and the others are 
   await until(() => second.connection.state === 'waiting');
   held.at(-1)!.end();
   await second.wire.answers(3);
+});
+
+test('Operations of one path that need different API keys are refused', () => {
+  const operations = ([true, 'metrics'] as const).map((needsKey) => {
+    return { name: 'x', method: 'GET', path: '/x', needsKey, handle: () => assert.fail() } as const;
+  });
+  assert.throws(() => createRouter(operations, ''), /^Error: All operations of \/x need the same/);
 });
