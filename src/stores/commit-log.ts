@@ -31,7 +31,7 @@ export interface CommitLimits {
 export interface CommitLog {
   readonly limits: CommitLimits;
 
-  /** Called once, before the first commit, with what the log calls when it stops to accept creates. */
+  /** Called once, before the first commit. The log calls the function when it refuses creates. */
   onRefusal(refuseWaiting: RefuseWaiting): void;
 
   /** Milliseconds of a monotonic clock. */
