@@ -46,8 +46,8 @@ interface ListenerOptions {
   readonly protectedPath: string;
   /**
    * Returns what the 404 of an unknown path adds to its message, for example the probable path. The
-   * path is normalized.
-   * `mount` is the path that the embedding program has removed from the target, or ''.
+   * path is normalized. `mount` is the path that the embedding program has removed from the target,
+   * or ''.
    */
   hintFor(path: string, mount: string): string;
   /** Returns the API key with this text, or undefined if no such key is in force. */

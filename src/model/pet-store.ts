@@ -33,8 +33,8 @@ export interface PetStore {
    * pet before it is durable; each read after the promise resolves does.
    *
    * Rejects with InvalidPetError if the NewPet is invalid, and with StoreUnavailableError if the
-   * same call may succeed later: then nothing was added, and nothing of it will appear. Rejects
-   * with OutcomeUnknownError if it is not known whether the pet was added.
+   * store cannot add a pet now, or any more: nothing was added, and nothing of it will appear.
+   * Rejects with OutcomeUnknownError if it is not known whether the pet was added.
    */
   create(newPet: NewPet): Promise<StoredPet>;
 
@@ -153,7 +153,7 @@ export interface PetCount {
   readonly byStatus: Readonly<Record<PetStatus, number>>;
 }
 
-/** The store cannot add a pet now, and added nothing; the message says why. */
+/** The store cannot do this now, or any more, and added nothing; the message says why. */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
   /** When the same call may succeed. */

@@ -12,7 +12,7 @@ import { readCommandLine, type Command, type Context } from '../base/command-lin
 import { messageOf } from '../base/logger.ts';
 import { verifyData } from '../stores/file/stored-data.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
-import { dataFileOf, PROCESS_SETTINGS, readStoredData } from './config.ts';
+import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
 export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
@@ -89,7 +89,7 @@ checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
   operands: 1,
   read(line, { env, print }) {
     const [named] = line.operands;
-    const path = named ? readStoredData(line, named, 'FILE') : dataFileOf(line, env);
+    const path = named ? readDataFilePath(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
       const data = await verifyData(nodeDisk, path);
       const { length, lastId } = data.pets;

@@ -125,7 +125,7 @@ export function readEtcdOptions(
 }
 
 /** Returns the path of a data file for a command. Adds what is wrong with it, unless it is ''. */
-export function readStoredData({ mistakes }: CommandLine, text: unknown, name: string): string {
+export function readDataFilePath({ mistakes }: CommandLine, text: unknown, name: string): string {
   if (text !== '') mistakes.push(...problemTexts(aFile(text, name)));
   return pathOf(text) ?? '';
 }
@@ -136,7 +136,7 @@ export function dataFileOf(line: CommandLine, env: Environment): string {
   const { etcd, dataFile, memory } = backendOf(values);
   line.mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf));
   const file = etcd === undefined ? (dataFile ?? (memory as Values)['dataFile']) : undefined;
-  if (file !== undefined) return readStoredData(line, file, nameOf('dataFile'));
+  if (file !== undefined) return readDataFilePath(line, file, nameOf('dataFile'));
   line.mistakes.push('As configured, the service has no data file: name one');
   return '';
 }

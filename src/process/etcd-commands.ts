@@ -4,7 +4,7 @@
  * command resumes an import that was interrupted.
  */
 
-import { readStoredData, readEtcdOptions } from './config.ts';
+import { readDataFilePath, readEtcdOptions } from './config.ts';
 import type { Command } from '../base/command-line.ts';
 import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
@@ -56,7 +56,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
     const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
-    const file = readStoredData(line, flags.get(end) ?? '', `--${end}`);
+    const file = readDataFilePath(line, flags.get(end) ?? '', `--${end}`);
     const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;

@@ -21,7 +21,7 @@ import { hex } from '../commit.ts';
 export interface DataFileId {
   /** CRC-32 through the closing bracket, of its pets as the store writes them. */
   readonly crc: number;
-  /** That of the file itself, in any layout: releases 1.0 to 1.2 named it by this. */
+  /** That of the file itself, in any layout: releases 1.1 and 1.2 named it by this. */
   readonly arrayCrc?: number;
   /** The greatest id in it, 0 if it has no pets. */
   readonly lastId: bigint;

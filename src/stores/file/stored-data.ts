@@ -149,8 +149,8 @@ async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
 }
 
 /**
- * Checks a data file and its journal, and changes nothing, whether or not a
- * service is using them. Rejects with the first thing that is wrong, and its position.
+ * Checks a data file and its journal, and changes nothing, whether or not a service is using them.
+ * Rejects with the first thing that is wrong, and its position.
  */
 export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
   const paths = await pathsOf(disk, path);

@@ -26,7 +26,7 @@ testStoreScript('stores/file/check.script');
 testStoreScript('stores/file/file-log.script');
 testStoreScript('stores/file/creates.script');
 testStoreScript('stores/file/recovery.script');
-// Releases 1.0 to 1.2 wrote these files.
+// Releases 1.1 and 1.2 wrote these files.
 testStoreScript('stores/file/upgrades.script');
 
 test('Without files the store makes its folders, and a data file of its own', async (t) => {
