@@ -415,7 +415,9 @@ export class FileLog implements CommitLog {
       if (mayWrite && error !== undefined) {
         logger('warn', 'A checkpoint failed', { cause: messageOf(error), pets: where });
       }
-      if (isDurable(where)) return;
+      // The pets are safe, but perhaps not the keys, for which a journal may still be made.
+      const mayLackKeys = mayWrite && error !== undefined && where === 'data file' && tries === 1;
+      if (isDurable(where) && !mayLackKeys) return;
       const limitMs = where === 'unknown' ? SECURE_UNKNOWN_MS : SECURE_MS;
       if (clock.now() - beganAt >= limitMs) {
         throw new Error(
