@@ -103,9 +103,10 @@ export async function readDataFile(
   memory: Memory,
 ): Promise<ReadDataFile> {
   const run = new ScannedPets();
+  let isCanonical = true;
   let crc = 0;
   let unread = await readItems(file, memory, MAX_LINE_BYTES, (bytes, position) => {
-    const lines = bytes.subarray(0, readLines(bytes, pets, run));
+    const lines = bytes.subarray(0, readLines(bytes, pets, run, () => (isCanonical = false)));
     assertUtf8(path, lines, position);
     crc = zlib.crc32(lines, crc);
     return lines.length;
@@ -127,13 +128,18 @@ export async function readDataFile(
     throw new DamagedFileError(path, complaint);
   }
   const { lastId } = pets;
+  isCanonical &&= position > 0 && bytes.toString('latin1', 0, end) === '\n]';
   // An editor may have changed the layout: the same pets are the same data file.
-  const ownCrc = hasChecksum || lastId === 0n ? crc : crcOfPets(pets, lastId);
+  const isOwn = hasChecksum || isCanonical || lastId === 0n;
+  const ownCrc = isOwn ? crc : crcOfPets(pets, lastId);
   return { crc: ownCrc, arrayCrc: crc, arrayBytes: position + end, lastId, hasChecksum };
 }
 
-/** Reads the pets with which the bytes begin, one a line. Returns where they end. */
-function readLines(bytes: Buffer, pets: PetTable, run: ScannedPets): number {
+/**
+ * Reads the pets with which the bytes begin, one a line. Returns where they end. Calls `onOther`
+ * for a pet that may be written in another way than the store's.
+ */
+function readLines(bytes: Buffer, pets: PetTable, run: ScannedPets, onOther: () => void): number {
   const text = bytes.toString('latin1');
   for (let at = 0; ;) {
     const before = pets.length === 0 ? '[\n' : PET_SEPARATOR;
@@ -148,6 +154,7 @@ function readLines(bytes: Buffer, pets: PetTable, run: ScannedPets): number {
       const end = text[lineEnd - 1] === ',' ? lineEnd - 1 : lineEnd;
       const found = lineEnd === -1 ? [] : petsIn(`[${bytes.toString('utf8', start, end)}]`);
       if (found.length !== 1 || appendOrTell(pets, found[0]!) !== undefined) return at;
+      onOther();
       at = end;
     }
   }
