@@ -113,8 +113,7 @@ test('A CONNECT behind a last response writes nothing, and resets nothing', asyn
     assert.deepEqual(statusesOf(answers), [401]);
   }
   // The client itself may reset a connection, since it does not send the rest.
-  const others = codes.filter((code) => code !== 'ECONNRESET');
-  assert.deepEqual(others, []);
+  assert.ok(codes.every((code) => code === 'ECONNRESET'), codes.join());
 });
 
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];
