@@ -89,8 +89,6 @@ test('One socket is inherited, if it is for this process', async (t) => {
 test('Connections above the limit are counted as refused', async (t) => {
   const service = startFor(t, MEMORY);
   const url = await service.ready();
-  const refused = (): Promise<number> => metricOf(url, 'petstore_http_refused_connections_total');
-  assert.equal(await refused(), 0);
   // A connection whose response is due makes no room for others.
   const begun = requestOf('POST /v1/pets', ['Content-Length: 100']);
   const sockets: Socket[] = [];
@@ -102,5 +100,6 @@ test('Connections above the limit are counted as refused', async (t) => {
     await Promise.all(more.map((socket) => once(socket, 'connect').catch(() => undefined)));
   }
   for (const socket of sockets) socket.destroy();
-  assert.ok((await refused()) > 0);
+  // Not asked before: a connection that is kept for a second request would be closed as idle.
+  assert.ok((await metricOf(url, 'petstore_http_refused_connections_total')) > 0);
 });
