@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { build, fail, isMain, root, run } from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
-const TIMEOUT_MS = 840_000;
+const TIMEOUT_MS = 1_800_000;
 /** At least four, also on two cores: many test files wait for a process, a disk or the clock. */
 const CONCURRENCY = Math.max(4, availableParallelism());
 
