@@ -27,8 +27,9 @@ export function createRouter(
   operations: readonly Operation[],
   prefix: string,
 ): (normalizedPath: string) => Match | undefined {
-  /** The second one has paths up to their parameter. */
-  const [literals, patterns] = [new Map<string, Route>(), new Map<string, Route>()];
+  const literals = new Map<string, Route>();
+  /** By the path up to the parameter. */
+  const patterns = new Map<string, Route>();
   for (const operation of operations) {
     const { method, path, needsKey } = operation;
     const start = `${prefix}${path.replace(/\{.*\}$/, '')}`;

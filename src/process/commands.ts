@@ -103,8 +103,9 @@ checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
         const many = counted(droppedKeys, 'idempotency key');
         print(`${many} ${belong} missing or different, and will be forgotten`);
       }
-      if (dataFile?.hasChecksum === false)
+      if (dataFile?.hasChecksum === false) {
         print('The data file has no checksum line: a changed letter in it would not be noticed');
+      }
       if (journal !== undefined && journal.tornBytes > 0) {
         print(`${journal.tornBytes} bytes at the journal's end are a commit that is not complete`);
       }

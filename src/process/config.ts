@@ -180,8 +180,9 @@ function backendOf({ dataFile: named, memory, etcd }: Values): Values {
   const path = pathOf(named);
   const file = path === undefined ? named : resolve(path);
   if (etcd !== undefined) return { dataFile: file, memory: memory || undefined, etcd };
-  if (memory === true)
+  if (memory === true) {
     return { dataFile: undefined, memory: file === undefined || { dataFile: file } };
+  }
   return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined };
 }
 

@@ -131,8 +131,9 @@ export class StoreFiles {
     const { disk, paths, pets, keys } = this.#deps;
     const dataFile = await this.recognizeDataFile();
     // Otherwise a power failure could bring back the data file before it, beside this journal.
-    if (dataFile?.isNameDurable !== true)
+    if (dataFile?.isNameDurable !== true) {
       throw new Error('The name of the data file is not durable');
+    }
     if (doubt !== undefined && doubt.after !== pets.lastId) {
       throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
     }
