@@ -86,14 +86,17 @@ export class Processes<One extends LogProcess> implements Site {
       list: READ_MS,
     };
     for (const [name, limitMs] of Object.entries(limits)) {
-      const methods = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+      const methods = store as unknown as Record<string, (...args: unknown[]) => unknown>;
       const run = methods[name]!.bind(store);
       methods[name] = async (...args) => {
         const startedAt = now();
-        return run(...args).finally(() => {
+        try {
+          // A closed store lists at once, without a promise.
+          return await run(...args);
+        } finally {
           const tookMs = now() - startedAt;
           if (tookMs > slack * limitMs) this.callers.complaints.push(`${name}: ${tookMs} ms`);
-        });
+        }
       };
     }
   }
