@@ -112,11 +112,11 @@ export async function readItems(
   }
 }
 
-/** At first. A window costs one read of the disk. */
+/** At first. A window costs one read of the disk, for which a start waits. */
 const WINDOW_BYTES: number = 1 << 18;
 
 /** At first. A text of this length is in the young part of V8's heap, and is freed early. */
-const PIECE_BYTES: number = 1 << 15;
+const PIECE_BYTES: number = 1 << 16;
 
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {

@@ -50,9 +50,10 @@ const STATUSES: ReadonlyMap<number | undefined, PetStatus> = new Map(
  * one, or `at` if there is none.
  */
 export function scanPets(text: string, at: number, separator: string, run: ScannedPets): number {
-  run.length = 0;
+  const { starts, ids, statuses, ends } = run;
+  let length = 0;
   let end = at;
-  for (let start = at; run.length < ScannedPets.maxLength; start = end + separator.length) {
+  for (let start = at; length < ScannedPets.maxLength; start = end + separator.length) {
     PET.lastIndex = start;
     if (!PET.test(text) || PET.lastIndex - start > MAX_PET_BYTES) break;
     end = PET.lastIndex;
@@ -60,12 +61,13 @@ export function scanPets(text: string, at: number, separator: string, run: Scann
     for (let i = start + ID_OFFSET, digit; isDigit((digit = text.charCodeAt(i))); i += 1) {
       id = id * 10 + digit - ZERO;
     }
-    run.starts[run.length] = start;
-    run.ids[run.length] = id;
-    run.statuses[run.length] = STATUSES.get(text.charCodeAt(end - 3));
-    run.ends[run.length] = end;
-    run.length += 1;
+    starts[length] = start;
+    ids[length] = id;
+    statuses[length] = STATUSES.get(text.charCodeAt(end - 3));
+    ends[length] = end;
+    length += 1;
     if (!text.startsWith(separator, end)) break;
   }
+  run.length = length;
   return end;
 }
