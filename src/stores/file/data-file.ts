@@ -122,10 +122,10 @@ export async function readDataFile(
   const after = bytes.toString('latin1', end);
   const hasChecksum = after === encodeChecksum(crc);
   if (!hasChecksum && looksLikeChecksum(after)) {
-    const complaint =
+    const damage =
       'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
       'whitespace after the closing bracket';
-    throw new DamagedFileError(path, complaint);
+    throw new DamagedFileError(path, damage);
   }
   const { lastId } = pets;
   isCanonical &&= position > 0 && bytes.toString('latin1', 0, end) === '\n]';
@@ -173,26 +173,25 @@ async function readOther(
 ): Promise<Unread> {
   if (file.stat().sizeBytes > MAX_OTHER_BYTES) {
     const most = `${MAX_OTHER_BYTES} bytes`;
-    const complaint = `It has more than ${most}, and from here on it is not as this service writes it`;
-    throw new DamagedFileError(path, complaint, position);
+    const damage = `It has more than ${most}, and from here on it is not as this service writes it`;
+    throw new DamagedFileError(path, damage, position);
   }
   const bytes = await readStart(file, memory, MAX_OTHER_BYTES);
   if (bytes.length === 0) throw new DamagedFileError(path, 'The file is empty', 0);
   assertArray(path, bytes);
   assertUtf8(path, bytes, 0);
   const mistakes = appendAll(pets, bytes.toString());
+  if (mistakes.length === 0) return { bytes, position: 0, atEnd: true };
   if (mistakes.length > MAX_MISTAKES) {
     mistakes.splice(MAX_MISTAKES, Infinity, `and ${mistakes.length - MAX_MISTAKES} more`);
   }
-  // Of a file of this store, or of one that was written by hand.
-  if (mistakes.length > 0 && position > 0) {
+  // A file that was written by hand ends with its array, and has no checksum line.
+  const after = bytes.toString('latin1', bytes.lastIndexOf(CLOSE_BRACKET) + 1);
+  if (position > 0 && !/^\s{0,7}$/.test(after)) {
     throw new DamagedFileError(path, mistakes.join('; '), position + PET_SEPARATOR.length);
   }
-  if (mistakes.length > 0) {
-    const list = mistakes.join('\n  ');
-    throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${list}`);
-  }
-  return { bytes, position: 0, atEnd: true };
+  const list = mistakes.join('\n  ');
+  throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${list}`);
 }
 
 /** Adds the pets of an array of which the table may have the first. Returns all that is wrong. */

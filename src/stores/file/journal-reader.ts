@@ -140,13 +140,13 @@ class JournalReader {
   #applyCommit(text: Buffer): ScannedCommit {
     const commit = decodeCommit(text);
     if (commit?.after !== this.#lastId) {
-      const complaint = `This line of the journal is not a commit of this version`;
-      throw this.#damage(`${complaint}, or does not follow pet ${this.#lastId}`);
+      const damage = `This line of the journal is not a commit of this version`;
+      throw this.#damaged(`${damage}, or does not follow pet ${this.#lastId}`);
     }
     for (const pet of commit.pets) {
       if (this.#kind === 'follows') this.#pets.append(pet);
       else if (this.#pets.get(pet.id)?.text !== pet.text) {
-        throw this.#damage(
+        throw this.#damaged(
           'The journal follows another data file than the one next to it, whose pet ' +
             `${pet.id} is missing or different`,
         );
@@ -163,8 +163,8 @@ class JournalReader {
     } else {
       const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
       if (!atEnd || !isTornLine(bytes, position, next)) {
-        const complaint = 'This line of the journal is neither intact nor a torn last line';
-        throw this.#damage(complaint, position);
+        const damage = 'This line of the journal is neither intact nor a torn last line';
+        throw this.#damaged(damage, position);
       }
     }
     return {
@@ -180,14 +180,14 @@ class JournalReader {
   }
 
   #noHeader(): DamagedFileError {
-    return this.#damage(
+    return this.#damaged(
       'It does not begin like a journal of this version. If another version wrote it, stop that ' +
         'version cleanly first, which brings its pets into the data file',
     );
   }
 
-  #damage(complaint: string, offset = this.#lastOffset): DamagedFileError {
-    return new DamagedFileError(this.#path, complaint, offset);
+  #damaged(damage: string, offset = this.#lastOffset): DamagedFileError {
+    return new DamagedFileError(this.#path, damage, offset);
   }
 }
 

@@ -131,8 +131,8 @@ async function flock(file: FileHandle): Promise<boolean> {
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'pipe', file.fd],
   });
-  const complaint: Buffer[] = [];
-  child.stderr?.on('data', (chunk: Buffer) => complaint.push(chunk));
+  const errorOutput: Buffer[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => errorOutput.push(chunk));
   const [code] = (await once(child, 'close').catch((error: unknown) => {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     const problem = isMissing ? 'is not installed' : `cannot be run: ${messageOf(error)}`;
@@ -140,7 +140,7 @@ async function flock(file: FileHandle): Promise<boolean> {
   })) as [number | null];
   if (code === 0) return true;
   // flock prints nothing if another process has the lock, and an error if it could not try.
-  const said = Buffer.concat(complaint).toString().trim();
+  const said = Buffer.concat(errorOutput).toString().trim();
   if (code === 1 && said === '') return false;
   throw new Error(`The command flock failed (${code}): ${said}`);
 }

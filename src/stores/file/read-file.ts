@@ -122,9 +122,9 @@ const PIECE_BYTES: number = 1 << 16;
 export class DamagedFileError extends Error {
   override readonly name: string = 'DamagedFileError';
   /** `offset` is that of the damaged byte, if it is known. */
-  constructor(path: string, complaint: string, offset?: number) {
+  constructor(path: string, damage: string, offset?: number) {
     const byte = offset === undefined ? '' : ` at byte ${offset}`;
-    super(`${path} is damaged${byte}: ${complaint}. It was left as it is. ${ADVICE}`);
+    super(`${path} is damaged${byte}: ${damage}. It was left as it is. ${ADVICE}`);
   }
 }
 

@@ -240,6 +240,7 @@ const CREATE_PET: Own = {
         'invalid_idempotency_key: Idempotency-Key must be 1 to 255 visible ASCII characters',
       invalidFields: `invalid_body: name is required; ${NO_CATEGORY}; ${NO_STATUS}`,
       noBody: 'invalid_json: A body is required, and it must be JSON',
+      ...BROKEN_ENCODING,
     }),
     413: describedError({
       byDefault: `body_too_large: The body is longer than the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`,

@@ -110,14 +110,14 @@ test('A file with a damaged checksum line is refused', async () => {
 
 test('A file that is not JSON is refused at the end of its pets in the canonical form', async () => {
   const NO_JSON = 'it is not valid JSON: ';
-  for (const rest of ['', ',\n', ',\n{"id":2,"na', '.5\n]', 'e5\n]', ',\n]', `${TOM}]`, ',\n7,]']) {
+  for (const rest of ['', ',\n', ',\n{"id":2,"na']) {
     await assertRefused(`[\n${REX}${rest}`, `pets.json is damaged at byte 40: ${NO_JSON}`);
   }
   for (const rest of ['\nx', '\0']) {
-    const start = `pets.json is damaged at byte ${ARRAY.length}: ${NO_JSON}`;
-    await assertRefused(ARRAY + rest, start);
+    await assertRefused(ARRAY + rest, `pets.json is damaged at byte ${ARRAY.length}: ${NO_JSON}`);
   }
-  for (const text of ['[', `[${REX},{"id":2,"na`, `[\n${REX.replace('7', '07')}]`]) {
+  const handmade = ['.5\n]', 'e5\n]', ',\n]', `${TOM}]`, ',\n7,]'].map((rest) => `[\n${REX}${rest}`);
+  for (const text of ['[', `[${REX},{"id":2,"na`, `[\n${REX.replace('7', '07')}]`, ...handmade]) {
     const start = `pets.json is not a list of pets. It was left as it is:\n  ${NO_JSON}`;
     await assertRefused(text, start);
   }
@@ -167,7 +167,7 @@ test('The ids of thousands of pets must ascend', async () => {
   const pets = Array.from({ length: 3000 }, (_, index) => LONG_NAMED.replace('1', `${index + 1}`));
   for (const index of [1, 2, 1023, 1024, 1025, 2000, 2999]) {
     const before = `[\n${pets.slice(0, index).join(',\n')}`;
-    const text = `${before},\n${pets.slice(index - 1).join(',\n')}\n]`;
+    const text = `${before},\n${pets.slice(index - 1).join(',\n')}\n]\n${CHECKSUM}\n`;
     const mistake = `pet ${index + 1}: id ${index} does not come after ${index}`;
     await assertRefused(text, `pets.json is damaged at byte ${before.length + 2}: ${mistake}`);
   }
