@@ -150,7 +150,8 @@ async function run(config: Config): Promise<void> {
   if (isInherited) await open();
   if (isStopping) return;
   const address = await listen(server, host, port, isInherited);
-  const url = address === undefined ? undefined : `${address}${options.prefix ?? ''}`;
+  const { prefix = '' } = options;
+  const url = address === undefined ? undefined : `${address}${prefix}`;
   await open();
   if (isStopping) return;
   const { total: pets } = await app.pets.count();
@@ -161,7 +162,7 @@ async function run(config: Config): Promise<void> {
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, sentence, generatedKey, options.page === true));
+  process.stdout.write(greeting(url, prefix, sentence, generatedKey, options.page === true));
 }
 
 /** Returns what follows "Petstore listens on … and", and the details for the log. */
@@ -288,13 +289,15 @@ async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
 
 function greeting(
   url: string | undefined,
+  prefix: string,
   backend: string,
   generatedKey: string | undefined,
   hasPage: boolean,
 ): string {
   // A wildcard address is where the service listens, not where a client can reach it.
   const base =
-    url?.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:') ?? 'http://localhost';
+    url?.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:') ??
+    `http://localhost${prefix}`;
   const key = generatedKey ?? '<your API key>';
   const note =
     generatedKey === undefined

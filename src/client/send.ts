@@ -121,22 +121,27 @@ const CORS = ', or the page is from an origin that the service does not allow (C
 /**
  * Returns why no connection could be opened, or undefined if that is not known, as in a browser. In
  * Node the cause of fetch's error, or the cause for each address, names a system call that happens
- * before the first byte.
+ * before the first byte, or is the code of undici's own time limit.
  */
 function whyUnreachable(error: unknown): string | undefined {
   const cause = (error as { readonly cause?: Cause } | undefined)?.cause;
   const causes = Array.isArray(cause?.errors) ? (cause.errors as Cause[]) : [cause];
-  const isBefore = causes.every((one) => BEFORE_SENDING.includes(one?.syscall));
+  const isBefore = causes.every((one) => BEFORE_SENDING.includes(one?.syscall ?? one?.code));
   return isBefore ? causes[0]?.message : undefined;
 }
 
 interface Cause {
   readonly message?: string;
   readonly syscall?: string;
+  readonly code?: string;
   readonly errors?: unknown;
 }
 
-const BEFORE_SENDING: readonly (string | undefined)[] = ['getaddrinfo', 'connect'];
+const BEFORE_SENDING: readonly (string | undefined)[] = [
+  'getaddrinfo',
+  'connect',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
 
 /** With the right base URL no request gets 404 or 405, except getPet for an unknown id. */
 function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {

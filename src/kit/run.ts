@@ -10,7 +10,7 @@ import { messageOf } from '../base/logger.ts';
 import { cut } from '../base/quote.ts';
 import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';
-import { plainText, shownText } from './shown.ts';
+import { plainText, secretsOf, shownText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
@@ -65,7 +65,8 @@ export class Run {
       return { check, kind, causes, seconds: (performance.now() - startedAt) / 1000 };
     };
     if (this.isGone) return end('not run', [{ text: 'the service no longer responds', cases: '' }]);
-    const { expectedFailures = [], isStrict = false, key } = this.#options;
+    const { expectedFailures = [], isStrict = false } = this.#options;
+    const secrets = secretsOf(this.#options);
     const causes: Cause[] = [];
     const unobserved: Cause[] = [];
     let isObserved = false;
@@ -75,12 +76,12 @@ export class Run {
         await run(client);
         isObserved = true;
       } catch (error) {
-        const text = plainText(cut(messageOf(error).split('\n', 1)[0]!, LONGEST_TEXT), key);
+        const text = plainText(cut(messageOf(error).split('\n', 1)[0]!, LONGEST_TEXT), secrets);
         const list = error instanceof NotObserved ? unobserved : causes;
         const { sent, received } = client.lastExchange;
-        const exchange = { sent: shownText(sent, key), received: shownText(received, key) };
+        const exchange = { sent: shownText(sent, secrets), received: shownText(received, secrets) };
         const same = list.find((cause) => cause.text === text);
-        const name = plainText(about, key);
+        const name = plainText(about, secrets);
         if (same !== undefined) same.cases += `, ${name}`;
         else list.push({ text, cases: name, exchange });
         if (!(error instanceof NoResponse)) continue;

@@ -42,6 +42,9 @@ export interface ServiceResponse {
   readonly text: string;
 }
 
+/** A response to HEAD: of the header fields only Retry-After, and what came after the header. */
+export type HeadResponse = Pick<ServiceResponse, 'status' | 'headers' | 'text'>;
+
 export interface AddedPet {
   readonly id: bigint;
   readonly pet: Fields;
@@ -96,13 +99,7 @@ export class TestClient {
     if (headers.get('Authorization') === '') headers.delete('Authorization');
     // Bytes, because fetch adds its own Content-Type to a string.
     const content = typeof body === 'string' ? Buffer.from(body) : body;
-    for (let retries = 0; ; retries += 1) {
-      const response = await this.#fetch(method, path, headers, content);
-      if (response.status !== 429 || retries === MOST_RETRIES) return response;
-      await sleep(
-        1000 * Math.min(readRetryAfter(response.headers.get('Retry-After')), MAX_RETRY_AFTER_S),
-      );
-    }
+    return this.#retried(() => this.#fetch(method, path, headers, content));
   }
 
   get(path: string): Promise<ServiceResponse> {
@@ -158,7 +155,21 @@ export class TestClient {
    * Sends HEAD byte by byte, since fetch hides a body that comes all the same. The text of the
    * response is what came after the header, as Latin-1. Rejects with NoResponse.
    */
-  async head(path: string): Promise<Pick<ServiceResponse, 'status' | 'text'>> {
+  head(path: string): Promise<HeadResponse> {
+    return this.#retried(() => this.#head(path));
+  }
+
+  /** Sends a request again as long as the response is 429. */
+  async #retried<T extends HeadResponse>(send: () => Promise<T>): Promise<T> {
+    for (let retries = 0; ; retries += 1) {
+      const response = await send();
+      if (response.status !== 429 || retries === MOST_RETRIES) return response;
+      const seconds = readRetryAfter(response.headers.get('Retry-After'));
+      await sleep(1000 * Math.min(seconds, MAX_RETRY_AFTER_S));
+    }
+  }
+
+  async #head(path: string): Promise<HeadResponse> {
     const { key, baseUrl, headers: added, timeoutMs = TIMEOUT_MS } = this.target;
     const { protocol, host, hostname, port, pathname, search } = new URL(baseUrl + path);
     const authorization = { Authorization: `Bearer ${key}` };
@@ -180,10 +191,12 @@ export class TestClient {
     });
     const closed = 'the connection was closed';
     const reason = await once(socket, 'close').then(() => closed, messageOf);
-    this.lastExchange = { sent: messageText(line, headers, ''), received: received || reason };
+    const sent = messageText(line, headers, '', added);
+    this.lastExchange = { sent, received: received || reason };
     const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
     if (text === undefined) throw new NoResponse(`no response: ${reason}`);
-    return { status: Number(status), text };
+    const [, retryAfter = ''] = /\nretry-after: *([0-9.]+)/i.exec(received) ?? [];
+    return { status: Number(status), headers: new Headers({ 'Retry-After': retryAfter }), text };
   }
 
   async #fetch(
@@ -195,7 +208,7 @@ export class TestClient {
     const url = new URL(`${this.target.baseUrl}${path}`);
     const line = `${method} ${url.pathname}${url.search}`;
     const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
-    const sent = messageText(line, headers, text);
+    const sent = messageText(line, headers, text, this.target.headers);
     const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
     try {
       const signal = AbortSignal.timeout(timeoutMs);
@@ -214,9 +227,17 @@ export class TestClient {
   }
 }
 
-/** Returns an HTTP message as a text. */
-function messageText(firstLine: string, headers: Headers, body: string): string {
-  const fields = [...headers].map(([name, value]) => `${name}: ${value}`);
+/** Returns an HTTP message as a text, without the values of the hidden fields. */
+function messageText(
+  firstLine: string,
+  headers: Headers,
+  body: string,
+  hidden: HeaderFields = {},
+): string {
+  const names = new Headers(hidden);
+  const fields = [...headers].map(
+    ([name, value]) => `${name}: ${names.has(name) ? '***' : value}`,
+  );
   return [firstLine, ...fields, '', body].join('\n');
 }
 

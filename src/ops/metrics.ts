@@ -47,7 +47,8 @@ export function createMetrics(sources: MetricsSources): Metrics {
     countRequest({ operation = '', keyUse, startedAt, status, bodyBytes }, seconds) {
       if (keyUse !== undefined) {
         keyUse.requests += 1;
-        keyUse.lastUsedAt = startedAt;
+        // A request that began earlier may end later.
+        keyUse.lastUsedAt = Math.max(keyUse.lastUsedAt, startedAt);
       }
       responses.bytes += bodyBytes;
       const { byOperation } = responses;
@@ -178,13 +179,12 @@ function byStatus({ total, byStatus }: PetCount): readonly Sample[] {
   return [...samples, { labels: { status: '' as const }, value: total - withStatus }];
 }
 
-/** Returns the delay since the last call. */
+/** Returns the delay since the last call. The histogram has the times between two samples. */
 function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
-  const delay = [
-    { labels: { percentile: '50' }, value: eventLoop.percentile(50) / 1e9 },
-    { labels: { percentile: '99' }, value: eventLoop.percentile(99) / 1e9 },
-    { labels: { percentile: '100' }, value: eventLoop.max / 1e9 },
-  ];
+  const delay = [50, 99, 100].map((percentile) => {
+    const seconds = (eventLoop.percentile(percentile) / 1e6 - EVENT_LOOP_RESOLUTION_MS) / 1000;
+    return { labels: { percentile: `${percentile}` }, value: Math.max(0, seconds) };
+  });
   eventLoop.reset();
   return delay;
 }

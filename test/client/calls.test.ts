@@ -516,6 +516,7 @@ function failsFor(cause: unknown): Step {
 const CAUSES: readonly (readonly [cause: unknown, reason?: string])[] = [
   [systemError('getaddrinfo'), 'getaddrinfo failed'],
   [{ errors: ['connect', 'getaddrinfo'].map(systemError) }, 'connect failed'],
+  [{ code: 'UND_ERR_CONNECT_TIMEOUT', message: 'Timeout' }, 'Timeout'],
   [systemError('read')],
   [{ errors: ['connect', 'read'].map(systemError) }],
   [{ errors: [] }],

@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/kit/report.ts';
 import { awaitService, Run } from '../../src/kit/run.ts';
-import { plainText, shownText } from '../../src/kit/shown.ts';
+import { plainText, secretsOf, shownText } from '../../src/kit/shown.ts';
 import { readRetryAfter, TestClient } from '../../src/kit/test-client.ts';
 import { isWhole } from '../support/extent.ts';
 import { EVIDENCE, FAULTS } from './faults.ts';
@@ -20,15 +20,20 @@ import { KEY, openPlain, outcomesOf, plainRules, type Reply, type Rules } from '
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
   const fields = ['0', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', null];
   assert.deepEqual(fields.map(readRetryAfter), [0, 7, 1, 1]);
-  for (const [refusals, kind] of Object.entries({ 5: 'hold', 6: 'fail' })) {
+  for (const [id, refusals, kind] of [
+    ['4.2/created', 5, 'hold'],
+    ['4.2/created', 6, 'fail'],
+    ['http/head', 5, 'hold'],
+    ['http/head', 6, 'differ'],
+  ] as const) {
     let requests = 0;
     const reply: Rules['reply'] = (right) => {
       requests += 1;
-      if (requests > Number(refusals)) return right;
+      if (requests > refusals) return right;
       return { ...plainRules.error(429, 'Too often'), fields: { 'Retry-After': '0.01' } };
     };
-    const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['4.2/created']));
-    assert.deepEqual([outcome?.kind, requests], [kind, 6]);
+    const [outcome] = await outcomesOf(t, { reply }, checksOf('http', [id]));
+    assert.equal(outcome?.kind, kind);
   }
 });
 
@@ -53,9 +58,10 @@ test('A request without a response ends its check, says why, and the run goes on
     [{ baseUrl, timeoutMs: 50 }, 'no complete response within 0.05 s'],
     [{ baseUrl: URL_6000 }, 'no response: fetch, like browsers, refuses the port 6000'],
   ] as const) {
-    const client = new TestClient({ ...target, key: KEY });
+    const client = new TestClient({ ...target, key: KEY, headers: { 'X-Gate': 'k3y' } });
     await assert.rejects(client.ask('POST /pets'), { message });
     assert.equal(client.lastExchange.received, message);
+    assert.match(client.lastExchange.sent, /\nx-gate: \*\*\*$/m);
   }
 });
 
@@ -98,6 +104,7 @@ const TEXTS: readonly (readonly [what: string, text: string, shown: string, key?
   ['the key without its last letter', `Bearer ${SECRET.slice(0, -1)}`, 'Bearer ***'],
   ['the key as the scheme Basic sends it', `Basic ${BASE64}`, 'Basic ***'],
   ['a short key only as a whole word', 'a Rex a,a-b', '*** Rex ***,a-b', 'a'],
+  ['forms of a short key', 'ninex xnine nin Om5pbmU= nines', '*** *** *** *** nines', 'nine'],
   ['control characters', 'a\x1b[31m\0\t\x9f\nb', 'a\\u001b[31m\\u0000\\u0009\\u009f\nb'],
   [
     'characters that XML does not allow',
@@ -108,11 +115,13 @@ const TEXTS: readonly (readonly [what: string, text: string, shown: string, key?
 
 test('A report shows a text safely, and truncates long lines, a long header and a long body', () => {
   for (const [what, text, shown, key = SECRET] of TEXTS) {
-    assert.equal(plainText(text, key), shown, what);
+    assert.equal(plainText(text, [key]), shown, what);
   }
+  const headers = { 'X-Gate': SECRET, 'X-Shop': 'a' };
+  assert.deepEqual(secretsOf({ baseUrl: URL_6000, key: KEY, headers }), [KEY, SECRET]);
   const fields = Array.from({ length: 20 }, (_, i) => `field-${i}: ${'x'.repeat(300)}`);
   const message = ['GET /', ...fields, '', 'y'.repeat(1000)].join('\r\n');
-  const lines = shownText(message, SECRET).split('\n');
+  const lines = shownText(message, [SECRET]).split('\n');
   assert.deepEqual([lines.length, lines[1]?.length, lines[12]], [15, 201, '… 9 more lines']);
   assert.equal(lines.at(-1), `${'y'.repeat(400)}…`);
 });
@@ -140,6 +149,9 @@ test('The plain service passes every check, and those of faults at each level', 
   const expected = [...ids, ...unseen].map((id) => `${id} not observed`);
   const unseenHere = others.filter((text) => !plainDiffers.has(text));
   assert.deepEqual(unseenHere, expected);
+  const day = checksOf('http', ['decisions/pet-id-code', 'decisions/removal']);
+  const past = await othersOf(t, { now: () => AFTER_REMOVAL_MS }, day);
+  assert.deepEqual(past, day.map(({ id }) => `${id} not observed`));
   for (const title of Object.keys(FAULTS)) {
     assert.ok(!plainDiffers.has(`${checkOf(title)} differ`), title);
   }

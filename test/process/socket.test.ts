@@ -57,6 +57,10 @@ test('An inherited Unix socket is served, and kept for the next process', async 
   await second.ready();
   assert.equal(await end(second, 'SIGTERM'), 0, second.stderr());
   assert.ok(existsSync(path));
+  const third = supervisor.start([...args, '--prefix', '/shop']);
+  await third.ready();
+  assert.match(third.stdout(), / http:\/\/localhost\/shop\/v1\/pets\n/);
+  assert.equal(await end(third, 'SIGTERM'), 0, third.stderr());
 });
 
 /** Resolves with the status and the body. */

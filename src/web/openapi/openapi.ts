@@ -211,7 +211,8 @@ const CREATE_PET: Own = {
       description:
         'Makes a retry safe: each request with the key and the pet gets the same response. ' +
         '1 to 255 visible ASCII characters, quoted or not. Best is a random UUID',
-      schema: { type: 'string', minLength: 1, maxLength: 257 },
+      // In quotes each character may have a backslash before it.
+      schema: { type: 'string', minLength: 1, maxLength: 512 },
       example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
     },
   ],
