@@ -13,7 +13,7 @@
 
 import { stringifyPet, type PetStatus } from '../model/pet.ts';
 import { formatPet, petsIn } from '../model/pet-text.ts';
-import type { KeyEntry, KeyHash } from './table/idempotency-keys.ts';
+import { flat, type KeyEntry, type KeyHash } from './table/idempotency-keys.ts';
 import { type ScannedPets, scanPets } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
 
@@ -102,7 +102,7 @@ function decodeKeyList(list: string, after: bigint, lastId: bigint): KeyEntry[] 
     const [, key = '', id = '', expiresAt = ''] = KEY.exec(item) ?? [];
     if (key === '' || BigInt(id) <= last || BigInt(id) > lastId) return undefined;
     last = BigInt(id);
-    keys.push({ key, id: last, expiresAt: Number(expiresAt) });
+    keys.push({ key: flat(key), id: last, expiresAt: Number(expiresAt) });
   }
   return keys;
 }

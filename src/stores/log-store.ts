@@ -43,6 +43,7 @@ const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1
 const SECONDS_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 ];
+const EARLIER = 'An earlier create with the key is in progress';
 /** A create is refused after it has waited for this many refused creates with the same key. */
 const MAX_REFUSALS = 2;
 
@@ -172,7 +173,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
         // The next iteration finds what another process stored.
         if (this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
-        const doubt = this.log.doubtOf(key);
+        const doubt = this.log.doubtOf(key) ?? (this.#keysInProgress.has(key) ? EARLIER : undefined);
         if (doubt === undefined) throw error;
         if (hasWaited || !(await this.log.waitForRepair?.())) throw new OutcomeUnknownError(doubt);
         hasWaited = true;

@@ -6,7 +6,7 @@
  * a system `code` (ENOSPC, EIO …). An operation that rejects may still have taken effect.
  */
 
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 export interface Disk {
   /**
@@ -160,4 +160,17 @@ export function isUnchanged(one: FileStat | undefined, other: FileStat): boolean
 export function assertRegular(path: string, entry: FileStat | undefined): void {
   if (entry === undefined || entry.kind === 'file') return;
   throw new Error(`${path} is a ${entry.kind}, not a regular file`);
+}
+
+/**
+ * Makes the names of the folder and of its parents durable: they may have been made a moment ago,
+ * or by a process that was killed before this step. A folder without read access is skipped: this
+ * store did not make it.
+ */
+export async function syncFolders(disk: Disk, path: string): Promise<void> {
+  for (let folder = resolve(path); folder !== dirname(folder); folder = dirname(folder)) {
+    await disk.syncDirectory(dirname(folder)).catch((error: unknown) => {
+      if (!['EACCES', 'EPERM'].includes(String((error as { code?: unknown }).code))) throw error;
+    });
+  }
 }

@@ -375,12 +375,13 @@ export class FileLog implements CommitLog {
   /** True if data file and journal, now another process's, have all pets of this one. */
   async #isTakenOver(): Promise<boolean> {
     const { pets, memory } = this.#deps;
-    const found = new PetTable(memory);
-    const reading = readStoredData({ ...this.#deps, pets: found });
-    return reading.then(
-      () => crcOfPets(found, pets.lastId) === crcOfPets(pets, pets.lastId),
-      () => false,
-    );
+    try {
+      const found = new PetTable(memory);
+      await readStoredData({ ...this.#deps, pets: found });
+      return crcOfPets(found, pets.lastId) === crcOfPets(pets, pets.lastId);
+    } catch {
+      return false;
+    }
   }
 
   /** Saves the pets to a separate file if memory may have the only copy. */

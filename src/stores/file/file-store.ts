@@ -13,19 +13,20 @@
  */
 
 import { randomInt } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { systemClock, type Clock, systemMemory } from '../../base/system.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
 import { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, syncFolders } from './disk.ts';
 import { FileLog } from './file-log.ts';
 import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
-import { recover, refusalOf } from './recovery.ts';
+import { recover } from './recovery.ts';
+import { refusalOf } from './stored-data.ts';
 import { assertArray } from './data-file.ts';
 import { storePaths, type StoreDeps } from './store-deps.ts';
 
@@ -82,6 +83,10 @@ export async function exportDataFile(
   }
   const store = await openFileStore({ path, ...tables });
   await store.close();
+  const hasKeys = tables.keys.entries().next().done !== true;
+  if (hasKeys && nodeDisk.stat(journal) === undefined) {
+    throw new Error(`${dataFile} has the pets, but ${journal}, for the keys, could not be written`);
+  }
 }
 
 const SYNC_BOUNDS: readonly number[] = [
@@ -94,17 +99,4 @@ async function assertDataFile(disk: Disk, path: string): Promise<void> {
   const bytes = Buffer.alloc(4096);
   const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
   assertArray(path, bytes.subarray(0, length));
-}
-
-/**
- * Makes the names of the folder and of its parents durable: they may have been made a moment ago,
- * or by a process that was killed before this step. A folder without read access is skipped: this
- * store did not make it.
- */
-async function syncFolders(disk: Disk, path: string): Promise<void> {
-  for (let folder = resolve(path); folder !== dirname(folder); folder = dirname(folder)) {
-    await disk.syncDirectory(dirname(folder)).catch((error: unknown) => {
-      if (!['EACCES', 'EPERM'].includes(String((error as { code?: unknown }).code))) throw error;
-    });
-  }
 }

@@ -21,15 +21,12 @@
  * no file with a process that still hangs. If there is no room for a new one, it stays in use.
  */
 
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { messageOf } from '../../base/logger.ts';
-import { PetTable } from '../table/pet-table.ts';
-import { readStoredData, type StoredData } from './stored-data.ts';
+import { assertHasSaved, filesBeside, readStoredData, type StoredData } from './stored-data.ts';
 import { ReadOnlyError } from './lock.ts';
-import { withFile } from './read-file.ts';
 import { removeFile } from './disk.ts';
-import { crcOfPets, readDataFile } from './data-file.ts';
-import { SAVED, UNFINISHED, type StoreDeps } from './store-deps.ts';
+import { UNFINISHED, type StoreDeps } from './store-deps.ts';
 import { StoreFiles } from './store-files.ts';
 
 /**
@@ -39,7 +36,7 @@ import { StoreFiles } from './store-files.ts';
 export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   const { disk, paths, logger, lock } = deps;
   const data = await readStoredData(deps, (file) => file.sync());
-  for (const file of (await filesBeside(deps, SAVED)).toReversed()) await assertHas(deps, file);
+  await assertHasSaved(deps);
   logContent(deps, data);
   for (const entry of data.keys) deps.keys.add(entry);
   lock.assertHeld();
@@ -68,42 +65,6 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   }
 }
 
-/** Returns the error of a refused start, which names the newest saved file first. */
-export async function refusalOf(
-  deps: Pick<StoreDeps, 'disk' | 'paths'>,
-  error: unknown,
-): Promise<unknown> {
-  const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
-  if (newest === undefined || messageOf(error).startsWith(newest)) return error;
-  const advice = `${newest} has all pets that a service saved: ${RENAME_OR_MOVE}`;
-  return new Error(`${advice}. ${messageOf(error)}`);
-}
-
-/** Resolves with the paths of the files whose names continue like this, in their order. */
-async function filesBeside(
-  { disk, paths: { dataFile } }: Pick<StoreDeps, 'disk' | 'paths'>,
-  ending: RegExp,
-): Promise<readonly string[]> {
-  const [folder, start] = [dirname(dataFile), basename(dataFile)];
-  const names = (await disk.list(folder)).filter(
-    (name) => name.startsWith(start) && ending.test(name.slice(start.length)),
-  );
-  return names.sort().map((name) => join(folder, name));
-}
-
-/** Rejects unless the table has all pets of a saved file: the start would hide them. */
-async function assertHas({ disk, paths, pets, memory }: StoreDeps, file: string): Promise<void> {
-  const saved = new PetTable(memory);
-  await withFile(disk, file, (opened) => readDataFile(file, opened, saved, memory));
-  if (crcOfPets(pets, saved.lastId) === crcOfPets(saved, saved.lastId)) return;
-  throw new Error(
-    `${file} has pets that ${paths.dataFile} and its journal lack: ${RENAME_OR_MOVE}`,
-  );
-}
-
-const RENAME_OR_MOVE =
-  'rename it to the data file, and move the journal away; or move it away, to start without it';
-
 /**
  * Makes the found journal durable in its place, if it has pets that the data file lacks. Then
  * writes a data file if most pets are in that journal, so that not each start reads and writes them
@@ -126,8 +87,6 @@ async function beginJournal(
       });
     }
     await files.renew();
-    // The new journal has its keys.
-    await removeFile(disk, paths.oldKeys);
   } catch (error) {
     if (error instanceof ReadOnlyError) throw error;
     const details = { file: paths.journal, cause: messageOf(error) };
@@ -144,6 +103,8 @@ async function beginJournal(
     const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
     throw new Error(`${paths.journal} cannot be made durable: ${reasons}`);
   }
+  // The new journal has its keys. If it cannot be removed, the next start reads it again.
+  await removeFile(disk, paths.oldKeys).catch(() => undefined);
 }
 
 async function failureOf(work: Promise<void>): Promise<unknown> {

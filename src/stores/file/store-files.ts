@@ -32,6 +32,7 @@ import {
   isUnchanged,
   removeFile,
   writeAll,
+  syncFolders,
 } from './disk.ts';
 import { encodeLine, headerText, isSameDataFile } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
@@ -225,7 +226,7 @@ export class StoreFiles {
   async save(): Promise<string> {
     const { disk, paths, clock } = this.#deps;
     const path = paths.saved(new Date(clock.timeOfDay()));
-    // The folder may be gone.
+    const isFolderLost = disk.stat(dirname(path)) === undefined;
     await disk.makeDirectory(dirname(path));
     const written = await this.#writePets(path, () => {
       if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
@@ -234,6 +235,7 @@ export class StoreFiles {
     this.#saved = { ...written, path };
     // While the folder cannot be synced, each try would leave one more file.
     if (before?.isNameDurable === false) await disk.remove(before.path).catch(() => undefined);
+    if (isFolderLost) await syncFolders(disk, dirname(path));
     await disk.syncDirectory(dirname(path));
     this.#saved = { ...written, path, isNameDurable: true };
     return path;

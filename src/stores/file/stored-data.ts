@@ -1,18 +1,20 @@
 /** Reads a data file and its journal: for a start (recovery.ts), for a check, for an import. */
 
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
+import { messageOf } from '../../base/logger.ts';
 import { systemMemory } from '../../base/system.ts';
 import { hex } from '../commit.ts';
-import type { KeyEntry } from '../table/idempotency-keys.ts';
+import { flat, type KeyEntry } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile, FileStat } from './disk.ts';
 import { isIntact, type DataFileId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
-import { DamagedFileError, fileAt, readStart, withFileIfPresent } from './read-file.ts';
+import { DamagedFileError, fileAt, readStart, withFile, withFileIfPresent } from './read-file.ts';
 import { crcOfPets, readDataFile, type ReadDataFile } from './data-file.ts';
-import { storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
+import { SAVED, storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
 import type { PetsFile } from './store-files.ts';
 
 /** The table is empty: it is for the pets of data file and journal. */
@@ -119,13 +121,52 @@ async function readOldKeys(
     const id = BigInt(digits!);
     const pet = id <= (dataFile?.lastId ?? 0n) ? pets.get(id) : undefined;
     const isStored = pet !== undefined && hex(zlib.crc32(pet.text)) === crc;
-    return isStored ? { key: key!, id, expiresAt: Number(expiresAt) } : [];
+    return isStored ? { key: flat(key!), id, expiresAt: Number(expiresAt) } : [];
   });
   return { keys, droppedCount: entries.length - keys.length };
 }
 
 const MAX_OLD_KEYS_BYTES = 10_000_000;
 const OLD_KEY: RegExp = /\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"([0-9a-f]{8})"\]/g;
+
+/** Resolves with the paths of the files whose names continue like this, in their order. */
+export async function filesBeside(
+  { disk, paths: { dataFile } }: Pick<DataFileDeps, 'disk' | 'paths'>,
+  ending: RegExp,
+): Promise<readonly string[]> {
+  const [folder, start] = [dirname(dataFile), basename(dataFile)];
+  const names = (await disk.list(folder)).filter(
+    (name) => name.startsWith(start) && ending.test(name.slice(start.length)),
+  );
+  return names.sort().map((name) => join(folder, name));
+}
+
+/** Rejects unless the table has all pets of each saved file: otherwise they would be hidden. */
+export async function assertHasSaved(deps: DataFileDeps): Promise<void> {
+  const { disk, paths, pets, memory } = deps;
+  for (const file of (await filesBeside(deps, SAVED)).toReversed()) {
+    const saved = new PetTable(memory);
+    await withFile(disk, file, (opened) => readDataFile(file, opened, saved, memory));
+    if (crcOfPets(pets, saved.lastId) === crcOfPets(saved, saved.lastId)) continue;
+    throw new Error(
+      `${file} has pets that ${paths.dataFile} and its journal lack: ${RENAME_OR_MOVE}`,
+    );
+  }
+}
+
+const RENAME_OR_MOVE =
+  'rename it to the data file, and move the journal away; or move it away, to start without it';
+
+/** Returns the error of a refused start, which names the newest saved file first. */
+export async function refusalOf(
+  deps: Pick<DataFileDeps, 'disk' | 'paths'>,
+  error: unknown,
+): Promise<unknown> {
+  const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
+  if (newest === undefined || messageOf(error).startsWith(newest)) return error;
+  const advice = `${newest} has all pets that a service saved: ${RENAME_OR_MOVE}`;
+  return new Error(`${advice}. ${messageOf(error)}`);
+}
 
 /** What a data file has, for those who do not open a store. */
 export interface WholeData extends StoredData {
@@ -169,15 +210,17 @@ const RETRY_MS = 100;
 const MAX_TRIES = 5;
 
 /**
- * Reads a data file for an import. Rejects if it is missing, damaged, or in use: a running service
- * would go on to add pets that the import would miss.
+ * Reads a data file for an import. Rejects if it is missing, damaged, beside a saved file with other
+ * pets, or in use: a running service would go on to add pets that the import would miss.
  */
 export async function loadStoredData(disk: Disk, path: string): Promise<WholeData> {
   // Rejects before a lock file is made.
   const paths = await pathsOf(disk, path);
   const lock = await takeLock(disk, paths);
   try {
-    return await readWhole(disk, paths);
+    const whole = await readWhole(disk, paths);
+    await assertHasSaved({ disk, paths, memory: systemMemory, pets: whole.pets });
+    return whole;
   } finally {
     await lock.release();
   }

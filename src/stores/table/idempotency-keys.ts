@@ -91,7 +91,7 @@ export class IdempotencyKeys {
 }
 
 /** Returns a copy. A key that was cut out of a longer string would keep that string in memory. */
-function flat(key: KeyHash): KeyHash {
+export function flat(key: KeyHash): KeyHash {
   return Buffer.from(key, 'latin1').toString('latin1');
 }
 

@@ -16,6 +16,7 @@ import { assertFloodRefused } from '../../support/disk/flooded-file.ts';
 import { journalLines, linesOf, pendingPet, REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
+import { usedBytes } from '../../support/process/heap.ts';
 
 const PATH = 'pets.json.journal';
 const DATA_FILE = { crc: 0x5b4e8c1a, lastId: 0n };
@@ -76,6 +77,17 @@ test('The newest 100,000 keys of a journal are read', async () => {
   const { keys } = (await read(Buffer.concat(linesOf([HEADER, ...texts])))).content;
   assert.deepEqual([keys.length, keys[0]?.id], [MAX_IDEMPOTENCY_KEYS, 10_001n]);
   assert.equal(keys.at(-1)?.key, requestKey(11 * perCommit));
+});
+
+test('The keys of a journal keep nothing else of it in memory', async () => {
+  const texts = Array.from({ length: 300 }, (_, i) => {
+    return encodeCommit(createCommit(BigInt(i), [pendingPet(named(50_000), requestKey(i))], 0));
+  });
+  const bytes = Buffer.concat(linesOf([HEADER, ...texts]));
+  const before = usedBytes();
+  const { keys } = (await read(bytes)).content;
+  const kept = usedBytes() - before;
+  assert.ok(keys.length === 300 && kept < 1 << 20, `${kept} bytes`);
 });
 
 test('The examples of the page are what the store writes', () => {

@@ -60,7 +60,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   '.lock': Object.keys(USES),
   '.journal': [],
   '.keys': [],
-  '.saved-20261121T201500123Z': ['copy-pets --from'],
+  '.saved-20261121T201500123Z': [],
   '.unfinished-0123abcd': Object.keys(USES),
 };
 const EMPTY_JOURNAL = ['service', 'copy-pets --from'];
@@ -111,4 +111,17 @@ test('A file with a second link is read, and not opened for changes in its place
   linkSync(path, `${path}.copy`);
   await (await nodeDisk.open(path, 'read')).close();
   await assert.rejects(nodeDisk.open(path, 'edit'), { message: `${path} has another link` });
+});
+
+test('copy-pets --to fails if the keys could not be written', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const [pets, keys] = [new PetTable(), new IdempotencyKeys(systemClock)];
+  pets.append({ id: 1n, text: '{"id":1,"name":"Rex","categoryId":7}', status: undefined });
+  keys.add({ key: requestKey(1), id: 1n });
+  const { rename } = nodeDisk;
+  t.mock.method(nodeDisk, 'rename', async (from: string, to: string) => {
+    if (to.endsWith('.journal')) throw new Error('No room');
+    return rename(from, to);
+  });
+  await assert.rejects(exportDataFile(path, { pets, keys }), /, for the keys, could not be written$/);
 });

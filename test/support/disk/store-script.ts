@@ -10,7 +10,7 @@ import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { verifyData } from '../../../src/stores/file/stored-data.ts';
+import { loadStoredData, verifyData, type WholeData } from '../../../src/stores/file/stored-data.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { encodeLine } from '../../../src/stores/file/journal-line.ts';
@@ -235,11 +235,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     script.store = undefined;
   },
   /** What check-data finds, beside a store or without one. */
-  check: ({ disk }) =>
-    verifyData(disk, pathOf('data-file')).then(
-      ({ pets, dataFilePets }) => `${pets.length} pets, ${dataFilePets} of them in the data file`,
-      ({ message }: Error) => message,
-    ),
+  check: ({ disk }) => summaryOf(verifyData(disk, pathOf('data-file'))),
+  import: ({ disk }) => summaryOf(loadStoredData(disk, pathOf('data-file'))),
   create: ({ store }, text) => outcomeOf(store!, text),
   /** Sends so many creates at once, and waits for none of them. */
   async send(script, text) {
@@ -367,6 +364,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 /** `\\n` is a line feed, `\\0` a zero byte, and `\\e` nothing. */
 const unescaped = (text: string): string =>
   text.replaceAll('\\n', '\n').replaceAll('\\0', '\0').replaceAll('\\e', '');
+
+const summaryOf = (reading: Promise<WholeData>): Promise<string> =>
+  reading.then(
+    ({ pets, dataFilePets }) => `${pets.length} pets, ${dataFilePets} of them in the data file`,
+    ({ message }: Error) => message,
+  );
 
 function dataFileOf(count: number): string {
   const pets = Array.from({ length: count }, (_, index) => petText(index + 1));
