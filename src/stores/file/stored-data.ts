@@ -210,7 +210,7 @@ const RETRY_MS = 100;
 const MAX_TRIES = 5;
 
 /**
- * Reads a data file for an import. Rejects if it is missing, damaged, beside a saved file with other
+ * Reads a data file for an import. Rejects if it is missing, damaged, beside a saved file with more
  * pets, or in use: a running service would go on to add pets that the import would miss.
  */
 export async function loadStoredData(disk: Disk, path: string): Promise<WholeData> {
