@@ -173,7 +173,8 @@ export class LogStore<L extends CommitLog> implements PetStore {
         // The next iteration finds what another process stored.
         if (this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
-        const doubt = this.log.doubtOf(key) ?? (this.#keysInProgress.has(key) ? EARLIER : undefined);
+        const isInProgress = this.#keysInProgress.has(key);
+        const doubt = this.log.doubtOf(key) ?? (isInProgress ? EARLIER : undefined);
         if (doubt === undefined) throw error;
         if (hasWaited || !(await this.log.waitForRepair?.())) throw new OutcomeUnknownError(doubt);
         hasWaited = true;
