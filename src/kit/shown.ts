@@ -40,7 +40,11 @@ export function secretsOf({ key, headers = {} }: Target): readonly string[] {
  * characters that are unsafe on a terminal or invalid in XML (JUnit).
  */
 export function plainText(text: string, secrets: readonly string[]): string {
-  const pattern = secrets.map(patternOf).join('|');
+  // A secret may begin with another one.
+  const pattern = secrets
+    .toSorted((a, b) => b.length - a.length)
+    .map(patternOf)
+    .join('|');
   return text
     .replace(new RegExp(pattern, 'gi'), '***')
     .replaceAll(']]>', ']] >')

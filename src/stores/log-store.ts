@@ -166,6 +166,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
   async #createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
     for (let hasWaited = false; ;) {
+      const earlier = this.#keysInProgress.get(key);
       try {
         return await this.#createWithKey(values, key);
       } catch (error) {
@@ -173,7 +174,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
         // The next iteration finds what another process stored.
         if (this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
-        const isInProgress = this.#keysInProgress.has(key);
+        const isInProgress = earlier !== undefined && this.#keysInProgress.get(key) === earlier;
         const doubt = this.log.doubtOf(key) ?? (isInProgress ? EARLIER : undefined);
         if (doubt === undefined) throw error;
         if (hasWaited || !(await this.log.waitForRepair?.())) throw new OutcomeUnknownError(doubt);

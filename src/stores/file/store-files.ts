@@ -69,6 +69,8 @@ export class StoreFiles {
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
   #hasWarnedOfOwner = false;
+  /** True until the name of a folder that was made again is durable. */
+  #isFolderLost = false;
   #saved: (PetsFile & { readonly path: string }) | undefined;
 
   /** `dataFile` and `journal` are the files that a start found. */
@@ -226,7 +228,7 @@ export class StoreFiles {
   async save(): Promise<string> {
     const { disk, paths, clock } = this.#deps;
     const path = paths.saved(new Date(clock.timeOfDay()));
-    const isFolderLost = disk.stat(dirname(path)) === undefined;
+    this.#isFolderLost ||= disk.stat(dirname(path)) === undefined;
     await disk.makeDirectory(dirname(path));
     const written = await this.#writePets(path, () => {
       if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
@@ -235,7 +237,8 @@ export class StoreFiles {
     this.#saved = { ...written, path };
     // While the folder cannot be synced, each try would leave one more file.
     if (before?.isNameDurable === false) await disk.remove(before.path).catch(() => undefined);
-    if (isFolderLost) await syncFolders(disk, dirname(path));
+    if (this.#isFolderLost) await syncFolders(disk, dirname(path));
+    this.#isFolderLost = false;
     await disk.syncDirectory(dirname(path));
     this.#saved = { ...written, path, isNameDurable: true };
     return path;
