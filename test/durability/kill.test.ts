@@ -50,10 +50,11 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
   const port = await portOf(last);
   const load = startLoad(port, ledger, random, CONNECTIONS, true);
   await load.answered(ledger.unanswered.length + CONNECTIONS);
+  load.stop();
+  await load.ended;
   const pets = await listAllPets(port);
   ledger.check(pets);
   await end(last, 'SIGKILL');
-  await load.ended;
   assert.ok(sentAgain > 0, 'Nothing was ever sent again');
   const { code, stdout } = await runScript('start.mjs', ['check-data', dataFile]);
   assert.equal(code, 0);

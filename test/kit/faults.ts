@@ -209,7 +209,7 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     newId: (pets, sent) => (typeof sent === 'bigint' ? sent : plainRules.newId(pets, sent)),
   },
   '2/id-concurrent pets that are added concurrently share an id': {
-    pause: () => new Promise((resolve) => setTimeout(resolve, 1)),
+    pause: () => new Promise((resolve) => setTimeout(resolve, 50)),
   },
   'decisions/new-ids ids do not ascend': { newId: ({ size }) => BigInt(size + ((size * 3) % 7)) },
   'decisions/digits an id is written 1.0': { reply: thirdDecisions.reply! },

@@ -27,7 +27,7 @@ async function scrape(service: Service): Promise<Readonly<Record<string, number>
 }
 
 /** For a loop that ends when the metrics show what they should. */
-const LOOPING = { timeout: 60_000 };
+const LOOPING = { timeout: 300_000 };
 
 /** Checks the samples that are named. */
 function assertSamples(samples: Readonly<Record<string, number>>, expected: object): void {

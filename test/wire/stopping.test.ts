@@ -150,7 +150,7 @@ test('A stopped server is not kept in memory', async () => {
 });
 
 /** A stop that does not end is the failure. */
-const ENDING = { timeout: 60_000 };
+const ENDING = { timeout: 300_000 };
 
 test(
   'At the end of its time, a stop closes what is busy, after CONNECT and on any server',

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { rangeOf, clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
@@ -15,6 +14,7 @@ import {
   startFor,
   type Process,
 } from '../../support/process/process.ts';
+import { until } from '../../support/until.ts';
 
 const cluster = await clusterOfFile(rounds(1, 3));
 const { endpoints } = cluster;
@@ -64,8 +64,9 @@ describe('The service on etcd', { concurrency: 3 }, () => {
     const url = await service.ready();
     for (const link of links) link.set('deaf');
     const response = addPet(url);
-    // The create is proposed, and gets no response.
-    await sleep(500);
+    // The meta key, and the slot: the create is proposed, and gets no response.
+    const keys = { ...rangeOf('stop/'), count_only: true };
+    await until(async () => (await cluster.call('/v3/kv/range', keys)).includes('"count":"2"'));
     service.child.kill('SIGTERM');
     assert.equal((await response).status, 500);
     assert.match(await (await response).text(), /outcome_unknown/);

@@ -23,7 +23,7 @@ export const withoutEtcd: string | false =
     : 'There is no etcd to test with: name one by TEST_ETCD, or put it on the PATH';
 
 /** The options of a test with real members. */
-export const needsEtcd = { skip: withoutEtcd, timeout: 90_000 } as const;
+export const needsEtcd = { skip: withoutEtcd, timeout: 300_000 } as const;
 
 // CI sets it: a skipped test is a failed one there.
 if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
