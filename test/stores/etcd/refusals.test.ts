@@ -57,12 +57,12 @@ async function enableAuth(t: TestContext, endpoint = '') {
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-async function open(t: TestContext, size: number, hasAuth = false) {
+async function open(t: TestContext, size: number, hasAuth = false, opening = openFast) {
   const cluster = await startCluster(t, { size });
   const auth = hasAuth ? await enableAuth(t, cluster.endpoints[0]) : undefined;
   const options = { endpoints: cluster.endpoints, ...auth?.user };
   await initEtcd(options);
-  return { ...cluster, options, auth, store: await openFast(t, options) };
+  return { ...cluster, options, auth, store: await opening(t, options) };
 }
 
 /** Waits for the readiness or the problem of the store. */
@@ -98,7 +98,8 @@ const REFUSALS: readonly [fault: string, cause: string, canRead: boolean, SetFau
 describe('What real members refuse', { concurrency: 4 }, () => {
   for (const [fault, cause, canRead, set] of REFUSALS) {
     test(`With ${fault} creates fail${canRead ? '' : ', and reads'}`, needsEtcd, async (t) => {
-      const opened = await open(t, 1, !fault.includes('alarm'));
+      const opening = canRead ? openStore : openFast;
+      const opened = await open(t, 1, !fault.includes('alarm'), opening);
       const { options, store } = opened;
       const outcome = fault.includes('NOSPACE') ? 'no space' : 'refused';
       const message = new RegExp(cause);
@@ -142,7 +143,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
   });
 
   test('A pet that is too long for etcd is refused before it is sent', needsEtcd, async (t) => {
-    const { options, store } = await open(t, 1);
+    const { options, store } = await open(t, 1, false, openStore);
     const longest = { ...rex, name: 'x'.repeat(1 << 20) };
     const tooLong = { ...rex, name: 'x'.repeat((1 << 20) + 1024) };
     await assert.rejects(store.create(tooLong), { name: 'InvalidPetError' });
