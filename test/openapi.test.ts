@@ -18,6 +18,7 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../src/model/pet-sto
 import { openapiOperation } from '../src/web/openapi/openapi.ts';
 import type { Named, ResponseObject } from '../src/web/openapi/types.ts';
 import { healthOperations } from '../src/ops/health.ts';
+import type { RequestSummary } from '../src/http/handle-request.ts';
 import { createMetrics, type MetricsSources } from '../src/ops/metrics.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import {
@@ -38,6 +39,23 @@ test('GET /openapi.json is the description, of the version of the specification'
   assert.equal((await ask(await openService(t), 'GET /openapi.json')).body, DESCRIPTION_TEXT);
   const { openapi, info, servers } = DESCRIPTION;
   assert.deepEqual([openapi, info.version, servers[0]?.url], ['3.1.0', '1.0.0', '/']);
+});
+
+test('The longest Idempotency-Key has a backslash before each of 255 characters', async (t) => {
+  const longest = `"${'\\"'.repeat(255)}"`;
+  const fields = { 'Idempotency-Key': longest, 'Content-Type': 'application/json' };
+  const response = await (await openService(t)).post('{"name":"Rex","categoryId":7}', fields);
+  assert.equal(response.status, 201);
+  assert.ok(DESCRIPTION_TEXT.includes(`"maxLength":${longest.length}`));
+});
+
+test('A request that began earlier and ends later moves no last use back', (t) => {
+  const metrics = createMetrics({} as MetricsSources);
+  t.after(() => metrics.close());
+  const keyUse = { name: '', requests: 0, lastUsedAt: 0 };
+  const summary = { keyUse, status: 200, bodyBytes: 0 } as unknown as RequestSummary;
+  for (const startedAt of [2, 1]) metrics.countRequest({ ...summary, startedAt }, 0);
+  assert.deepEqual([keyUse.requests, keyUse.lastUsedAt], [2, 2]);
 });
 
 test('The description names exactly the operations that the service has', (t) => {

@@ -9,7 +9,8 @@
  * another one with its key is in progress waits for that outcome. If the first one is refused, one
  * of the waiting creates is tried instead, so that it does not fail for another create's reason. If
  * that one is refused too, the others are refused with it: otherwise 1,000 waiting creates would
- * fail one after the other.
+ * fail one after the other. The outcome of a create that cannot wait, because the store refuses
+ * creates, is unknown: the one in progress may still be stored.
  *
  * A create that is refused or in doubt is counted once, by the error that its caller gets. The
  * store keeps no list of the keys in doubt: it asks the log after a create with a key was refused.

@@ -1,4 +1,7 @@
-/** Reads a data file and its journal: for a start (recovery.ts), for a check, for an import. */
+/**
+ * Reads a data file and its journal: for a start (recovery.ts), for a check, for an import. A start
+ * and an import are refused beside a saved file with pets that the two lack.
+ */
 
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
