@@ -98,19 +98,17 @@ export async function readApiKeysFile(path: string): Promise<string> {
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
     let length = 0;
     for (;;) {
-      const read = await file.read(bytes, length).then(
-        ({ bytesRead }) => bytesRead,
-        (error: NodeJS.ErrnoException) => {
-          if (error.code !== 'EAGAIN') throw error;
-          return undefined;
-        },
-      );
-      length += read ?? 0;
+      const reading = file.read(bytes, length).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EAGAIN') throw error;
+        return { bytesRead: undefined };
+      });
+      const { bytesRead } = await reading;
+      length += bytesRead ?? 0;
       if (length > MAX_FILE_BYTES) throw new Error(`it is longer than ${MAX_FILE_BYTES} bytes`);
       // A read of 0 bytes from a pipe may mean that its writer has not come yet, so wait.
-      if (read === 0 && (!isPipe || length > 0)) return bytes.toString('utf8', 0, length);
+      if (bytesRead === 0 && (!isPipe || length > 0)) return bytes.toString('utf8', 0, length);
       if (performance.now() > endsAt) throw new Error(`it did not end within ${MAX_FILE_MS} ms`);
-      if (!read) await sleep(PIPE_PAUSE_MS);
+      if (!bytesRead) await sleep(PIPE_PAUSE_MS);
     }
   } finally {
     await file.close();

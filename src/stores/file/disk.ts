@@ -163,12 +163,12 @@ export function assertRegular(path: string, entry: FileStat | undefined): void {
 }
 
 /**
- * Makes the names of the folder and of its parents durable: they may have been made a moment ago,
- * or by a process that was killed before this step. A folder without read access is skipped: this
+ * Makes the names of the folders in a file's path durable: they may have been made a moment ago, or
+ * by a process that was killed before this step. A folder without read access is skipped: this
  * store did not make it.
  */
 export async function syncFolders(disk: Disk, path: string): Promise<void> {
-  for (let folder = resolve(path); folder !== dirname(folder); folder = dirname(folder)) {
+  for (let folder = dirname(resolve(path)); folder !== dirname(folder); folder = dirname(folder)) {
     await disk.syncDirectory(dirname(folder)).catch((error: unknown) => {
       if (!['EACCES', 'EPERM'].includes(String((error as { code?: unknown }).code))) throw error;
     });

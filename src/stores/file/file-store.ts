@@ -14,7 +14,7 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
-import { systemClock, type Clock, systemMemory } from '../../base/system.ts';
+import { systemClock, systemMemory, type Clock, type Memory } from '../../base/system.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
 import { IdempotencyKeys } from '../table/idempotency-keys.ts';
@@ -24,7 +24,7 @@ import { type Disk, syncFolders } from './disk.ts';
 import { FileLog } from './file-log.ts';
 import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
-import { fileAt, withFile } from './read-file.ts';
+import { fileAt, readStart, withFileIfPresent } from './read-file.ts';
 import { recover } from './recovery.ts';
 import { refusalOf } from './stored-data.ts';
 import { assertArray } from './data-file.ts';
@@ -52,7 +52,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(options.path));
-  await assertDataFile(disk, paths.dataFile).catch(async (error: unknown) => {
+  await assertDataFile(disk, paths.dataFile, memory).catch(async (error: unknown) => {
     throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
@@ -63,8 +63,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const deps = { disk, paths, memory, randomBits, pets, keys, logger, clock, lock, syncSeconds };
   try {
     // Its parent folders may have been made a moment ago.
-    const isNew = fileAt(disk, paths.dataFile) === undefined;
-    if (isNew) await syncFolders(disk, dirname(paths.dataFile));
+    if (fileAt(disk, paths.dataFile) === undefined) await syncFolders(disk, paths.dataFile);
     return new LogStore({ pets, keys }, new FileLog(deps, await recover(deps)));
   } catch (error) {
     await lock.release();
@@ -94,9 +93,7 @@ const SYNC_BOUNDS: readonly number[] = [
 ];
 
 /** Refuses a file of another kind before a lock file is made next to it. */
-async function assertDataFile(disk: Disk, path: string): Promise<void> {
-  if (fileAt(disk, path) === undefined) return;
-  const bytes = Buffer.alloc(4096);
-  const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
-  assertArray(path, bytes.subarray(0, length));
+async function assertDataFile(disk: Disk, path: string, memory: Memory): Promise<void> {
+  const start = await withFileIfPresent(disk, path, (file) => readStart(file, memory, 4096));
+  if (start !== undefined) assertArray(path, start);
 }

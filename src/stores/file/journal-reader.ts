@@ -49,6 +49,10 @@ export interface JournalContent {
 /** The length of the longest line that the store writes. */
 const MAX_LINE_BYTES: number = PREFIX_LENGTH + MAX_COMMIT_BYTES;
 
+const NO_HEADER =
+  'It does not begin like a journal of this version. If another version wrote it, stop that ' +
+  'version cleanly first, which brings its pets into the data file';
+
 /**
  * Reads the journal, and adds the pets of its commits to the table, which has those of the
  * data file. Rejects with DamagedFileError.
@@ -123,7 +127,7 @@ class JournalReader {
 
   #readHeader(text: string): void {
     const named = decodeHeader(text);
-    if (named === undefined) throw this.#noHeader();
+    if (named === undefined) throw this.#damaged(NO_HEADER);
     this.#named = named;
     this.#lastId = named.lastId;
     this.#kind = isSameDataFile(this.#dataFile, named) ? 'follows' : 'obsolete';
@@ -159,7 +163,7 @@ class JournalReader {
   finish({ bytes, position, atEnd }: Unread): JournalContent {
     if (this.#named === undefined) {
       // The first write of an earlier release had the header and a commit.
-      if (!atEnd || bytes.some((byte) => byte !== 0)) throw this.#noHeader();
+      if (!atEnd || bytes.some((byte) => byte !== 0)) throw this.#damaged(NO_HEADER);
     } else {
       const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
       if (!atEnd || !isTornLine(bytes, position, next)) {
@@ -177,13 +181,6 @@ class JournalReader {
       dataFileKeys: this.#dataFileKeys ?? [],
       keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
     };
-  }
-
-  #noHeader(): DamagedFileError {
-    return this.#damaged(
-      'It does not begin like a journal of this version. If another version wrote it, stop that ' +
-        'version cleanly first, which brings its pets into the data file',
-    );
   }
 
   #damaged(damage: string, offset = this.#lastOffset): DamagedFileError {

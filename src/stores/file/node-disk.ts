@@ -33,12 +33,11 @@ export const nodeDisk: Disk = {
   link: (from, to) => fs.promises.link(from, to),
   syncDirectory,
   lock: async (path, attributes) => {
-    await openFile(path, 'create', attributes).then(
-      (made) => made.close(),
-      (error: unknown) => {
-        if (codeOf(error) !== 'EEXIST') throw error;
-      },
-    );
+    const made = await openFile(path, 'create', attributes).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+      return undefined;
+    });
+    await made?.close();
     const file = await lockFile(path, (extra) => openRegular(path, FLAGS.edit | extra));
     return file && { stat: () => statOf(file), release: () => file.close() };
   },

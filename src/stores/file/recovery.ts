@@ -77,7 +77,7 @@ async function beginJournal(
 ): Promise<void> {
   const isNeeded = journal?.kind === 'follows' && pets.lastId !== dataFile?.lastId;
   const found = isNeeded ? { ...journal, dataFile: dataFile! } : undefined;
-  const syncFailure = found && (await failureOf(files.syncFound(found, found.lastOffset)));
+  const syncFailure = await (found && files.syncFound(found, found.lastOffset).catch(errorOf));
   try {
     // Beside the new data file the found journal must be durable: it has the keys of its pets.
     if (pets.length > 2 * dataFilePets && syncFailure === undefined) {
@@ -96,7 +96,7 @@ async function beginJournal(
       const event = 'Cannot write a journal: creates are refused until it can be written';
       return logger('warn', event, details);
     }
-    const cause = syncFailure ?? (await failureOf(files.useFound(found)));
+    const cause = syncFailure ?? (await files.useFound(found).catch(errorOf));
     if (cause === undefined) {
       return logger('warn', 'Cannot write a new journal: the existing one stays in use', details);
     }
@@ -107,12 +107,7 @@ async function beginJournal(
   await removeFile(disk, paths.oldKeys).catch(() => undefined);
 }
 
-async function failureOf(work: Promise<void>): Promise<unknown> {
-  return work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
+const errorOf = (error: unknown): unknown => error;
 
 /**
  * Rejects if the data file is a mount point by itself. Its lock and its journal would be in the

@@ -69,8 +69,6 @@ export class StoreFiles {
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
   #hasWarnedOfOwner = false;
-  /** True until the name of a folder that was made again is durable. */
-  #isFolderLost = false;
   #saved: (PetsFile & { readonly path: string }) | undefined;
 
   /** `dataFile` and `journal` are the files that a start found. */
@@ -228,7 +226,6 @@ export class StoreFiles {
   async save(): Promise<string> {
     const { disk, paths, clock } = this.#deps;
     const path = paths.saved(new Date(clock.timeOfDay()));
-    this.#isFolderLost ||= disk.stat(dirname(path)) === undefined;
     await disk.makeDirectory(dirname(path));
     const written = await this.#writePets(path, () => {
       if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
@@ -237,8 +234,8 @@ export class StoreFiles {
     this.#saved = { ...written, path };
     // While the folder cannot be synced, each try would leave one more file.
     if (before?.isNameDurable === false) await disk.remove(before.path).catch(() => undefined);
-    if (this.#isFolderLost) await syncFolders(disk, dirname(path));
-    this.#isFolderLost = false;
+    // A folder that was removed has been made again.
+    await syncFolders(disk, path);
     await disk.syncDirectory(dirname(path));
     this.#saved = { ...written, path, isNameDurable: true };
     return path;
@@ -248,10 +245,8 @@ export class StoreFiles {
   durability(): Durability {
     const { disk, paths, pets } = this.#deps;
     const [dataFile, journal, saved] = [this.#dataFile, this.#journal, this.#saved];
-    const isThere = (path: string, file: PetsFile | undefined): file is PetsFile => {
-      const entry = disk.stat(path);
-      return file !== undefined && entry !== undefined && isUnchanged(file.entry, entry);
-    };
+    const isThere = (path: string, { entry }: PetsFile): boolean =>
+      isUnchanged(disk.stat(path), entry);
     try {
       if (pets.lastId === 0n) return 'data file';
       const hasDataFile = dataFile?.isNameDurable === true && isThere(paths.dataFile, dataFile);

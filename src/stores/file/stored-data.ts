@@ -88,16 +88,14 @@ async function followJournal(
   const reading = readJournal(paths.journal, file, id, pets, memory);
   if (dataFile !== undefined) return reading;
   const content = await reading.catch((error: unknown) => {
-    throw error instanceof DamagedFileError ? missingDataFile(paths) : error;
+    if (!(error instanceof DamagedFileError)) throw error;
+    return undefined;
   });
-  if (content.kind !== 'nothing') throw missingDataFile(paths);
-  return content;
-}
-
-function missingDataFile({ dataFile, journal }: StorePaths): Error {
-  return new Error(
-    `There is no data file ${dataFile}, but its journal ${journal} exists. Nothing was changed. ` +
-      'Restore both from one backup; or move the journal away, as evidence, and start with no pets',
+  if (content?.kind === 'nothing') return content;
+  throw new Error(
+    `There is no data file ${paths.dataFile}, but its journal ${paths.journal} exists. Nothing ` +
+      'was changed. Restore both from one backup; or move the journal away, as evidence, and ' +
+      'start with no pets',
   );
 }
 
