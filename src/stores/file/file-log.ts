@@ -61,7 +61,7 @@ import { JournalLostError, type StoreFiles } from './store-files.ts';
 export type FileLogState =
   | { readonly name: 'working' | 'closed' }
   /** When the next try is, by the monotonic clock. */
-  | { readonly name: 'repairing'; readonly cause: unknown; readonly nextAttemptAt: number }
+  | { readonly name: 'repairing'; readonly cause: unknown; readonly nextTryAt: number }
   | { readonly name: 'readOnly'; readonly cause: ReadOnlyError };
 
 /** How often the log checks its files, and makes a try if one is due. */
@@ -126,7 +126,7 @@ export class FileLog implements CommitLog {
       case 'working':
         return undefined;
       case 'repairing': {
-        const seconds = Math.max(1, Math.ceil((state.nextAttemptAt - this.now()) / 1000));
+        const seconds = Math.max(1, Math.ceil((state.nextTryAt - this.now()) / 1000));
         return new StoreUnavailableError(
           `Pets cannot be stored: ${clientMessage(state.cause)}; the next try is in ${seconds} s`,
           seconds,
@@ -261,12 +261,12 @@ export class FileLog implements CommitLog {
   async #fail(error: unknown, doubt?: Commit): Promise<void> {
     this.#doubt = doubt;
     if (error instanceof ReadOnlyError) this.#become({ name: 'readOnly', cause: error });
-    else this.#become({ name: 'repairing', cause: error, nextAttemptAt: this.now() });
+    else this.#become({ name: 'repairing', cause: error, nextTryAt: this.now() });
     this.#refuseWaiting(this.refusal()!);
-    await this.#attempt();
+    await this.#tryAgain();
   }
 
-  async #attempt(): Promise<void> {
+  async #tryAgain(): Promise<void> {
     const state = this.#state;
     if (state.name === 'repairing') await this.#repair(state.cause);
     if (state.name === 'readOnly') await this.#secureReadOnly(state.cause);
@@ -291,7 +291,7 @@ export class FileLog implements CommitLog {
         return this.#become({ name: 'working' });
       }
       const pauseMs = Math.max(TICK_MS, PAUSE_RATIO * (this.now() - beganAt));
-      this.#become({ name: 'repairing', cause: error, nextAttemptAt: this.now() + pauseMs });
+      this.#become({ name: 'repairing', cause: error, nextTryAt: this.now() + pauseMs });
     }
   }
 
@@ -351,7 +351,7 @@ export class FileLog implements CommitLog {
     const state = this.#state;
     // If a stat fails, the next create or the next tick checks again.
     if (state.name === 'working') await this.#prepare().catch(() => undefined);
-    else if (state.name !== 'repairing' || this.now() >= state.nextAttemptAt) await this.#attempt();
+    else if (state.name !== 'repairing' || this.now() >= state.nextTryAt) await this.#tryAgain();
   }
 
   /** Saves the pets if they are not safe, and logs once a minute what an operator should do. */
