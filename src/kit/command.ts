@@ -1,6 +1,6 @@
 /**
- * The command `petstore conformance`: runs the checks, and prints the report or what one of Node's
- * reporters makes of it. Each option is also a variable of the environment.
+ * The command `petstore conformance`: runs the checks, and prints the report, or the XML of JUnit.
+ * Each option is also a variable of the environment.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { mustBe } from '../base/problem.ts';
 import { LEVELS, VERSIONS } from './check.ts';
 import { checksOf } from './checks.ts';
 import { testConformance } from './conformance.ts';
-import { nodeReportOf, reportOf, REPORTERS } from './report.ts';
+import { junitOf, reportOf } from './report.ts';
 import { awaitService, Run, type Outcome } from './run.ts';
 
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
@@ -24,8 +24,8 @@ const OPTIONS: readonly (readonly [name: string, argument: string, help: string]
   ['category', 'ID', 'a category id that the service accepts (1)'],
   ['expected-failures', 'FILE', 'ids of checks that are known to fail, one per line, # comments'],
   ['strict', '', 'require the decisions of this project, too'],
-  ['reporter', 'NAME', `one of Node's (${REPORTERS.join(', ')}) instead of the report`],
-  ['output', 'FILE', "write that reporter's output to FILE, and print the report, too"],
+  ['reporter', 'NAME', 'junit: print the XML of JUnit instead of the report'],
+  ['output', 'FILE', 'write the XML, or the report, to FILE, and print the report'],
   ['version', '', 'print the versions of the kit and of the specification'],
   ['help', '', 'print this help'],
 ];
@@ -78,7 +78,7 @@ async function runChecks(settings: Settings, context: Context): Promise<number> 
     context.showProgress(`${outcomes.length} of ${run.checks.length} checks, last ${check.id} `);
   }
   const report = reportOf(run.title, outcomes);
-  const text = reporter === undefined ? report : await nodeReportOf(run.title, outcomes, reporter);
+  const text = reporter === undefined ? report : await junitOf(run.title, outcomes);
   if (output !== undefined) writeFileSync(output, text);
   context.print(output === undefined ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
@@ -138,7 +138,7 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
     /** How long to wait for a service that is starting. */
     waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
     /** Without one it is the report of the kit. */
-    reporter: read('reporter', REPORTERS.join(', '), oneOf(REPORTERS)),
+    reporter: read('reporter', 'junit', oneOf(['junit'])),
     /** A file for what the reporter writes, or for the report. */
     output: read('output', 'one path', (text) => /^.+$/.exec(text)?.[0]),
   };
