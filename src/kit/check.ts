@@ -24,6 +24,8 @@ export interface Check {
   readonly id: string;
   readonly level: Level;
   readonly sentence: string;
+  /** The id and the sentence. */
+  readonly title: string;
   /** All are run, each with its own client, so that one that fails does not hide the next. */
   readonly cases: readonly Case[];
 }
@@ -35,16 +37,17 @@ export interface Case {
   run(client: TestClient): Promise<unknown>;
 }
 
-/** Returns the checks of a level by their titles: the id and the sentence. */
+/** Returns the checks of a level by their titles, each without its level. */
 export function declare(
   level: Level,
   checks: Readonly<Record<string, Case['run'] | readonly Case[]>>,
 ): readonly Check[] {
-  return Object.entries(checks).map(([title, run]) => {
-    const [name = ''] = title.split(' ', 1);
-    const id = level === 'interface' ? name : `${level}/${name}`;
+  return Object.entries(checks).map(([text, run]) => {
+    const title = level === 'interface' ? text : `${level}/${text}`;
+    const [id = ''] = title.split(' ', 1);
+    const sentence = title.slice(id.length + 1);
     const cases = typeof run === 'function' ? [{ about: '', run }] : run;
-    return { id, level, sentence: title.slice(name.length + 1), cases };
+    return { id, level, title, sentence, cases };
   });
 }
 

@@ -14,11 +14,16 @@ export function checksOf(
   level: Level = 'interface',
   only: readonly string[] = [],
 ): readonly Check[] {
-  const unknown = only.filter((name) => !CHECKS.some((check) => isNamed(check, [name])));
+  const unknown = only.filter((name) => !isName(name));
   if (unknown.length > 0) throw new RangeError(`there is no check ${unknown.join(', ')}`);
   if (only.length > 0) return CHECKS.filter((check) => isNamed(check, only));
   const levels = LEVELS.slice(0, LEVELS.indexOf(level) + 1);
   return CHECKS.filter((check) => levels.includes(check.level));
+}
+
+/** Returns whether there is a check with this name. */
+export function isName(name: string): boolean {
+  return CHECKS.some((check) => isNamed(check, [name]));
 }
 
 /** Checks are named by their ids, or by the part before the slash: `4.1`, `decisions`. */

@@ -1,43 +1,38 @@
 /**
- * The command `petstore conformance`: runs the checks, and prints the report or what one of Node's
- * reporters makes of it. Each option is also a variable of the environment.
+ * The command `petstore conformance`: runs the checks, and prints the report, or the XML of JUnit.
+ * Each option is also a variable of the environment.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
-import type { Command, CommandLine, Context, Environment } from '../base/command-line.ts';
+import { writeFileSync } from 'node:fs';
+import type { Command, CommandLine, Context, Environment, FlagKind } from '../base/command-line.ts';
 import { parseInt64 } from '../base/int64.ts';
-import { messageOf } from '../base/logger.ts';
 import { mustBe } from '../base/problem.ts';
 import { LEVELS, VERSIONS } from './check.ts';
-import { checksOf } from './checks.ts';
+import { checksOf, isName } from './checks.ts';
 import { testConformance } from './conformance.ts';
-import { nodeReportOf, reportOf, REPORTERS } from './report.ts';
+import { junitOf, reportOf } from './report.ts';
 import { awaitService, Run, type Outcome } from './run.ts';
 
-const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
-  ['key', 'KEY', 'an API key of the service; or CONFORMANCE_API_KEY'],
-  ['level', 'LEVEL', `${LEVELS.join(', ')}: each includes those before it (interface)`],
-  ['only', 'ID', 'one check of any level, or all of a section: 4.1; can be repeated'],
-  ['list', '', 'print the checks and run none'],
-  ['wait', 'TIME', 'wait for a service that is starting: 10s, 2m'],
-  ['header', "'Name: value'", 'add a header field to each request; can be repeated'],
-  ['category', 'ID', 'a category id that the service accepts (1)'],
-  ['expected-failures', 'FILE', 'ids of checks that are known to fail, one per line, # comments'],
-  ['strict', '', 'require the decisions of this project, too'],
-  ['reporter', 'NAME', `one of Node's (${REPORTERS.join(', ')}) instead of the report`],
-  ['output', 'FILE', "write that reporter's output to FILE, and print the report, too"],
-  ['version', '', 'print the versions of the kit and of the specification'],
-  ['help', '', 'print this help'],
-];
-
+/** The command has the options of these lines. What follows the name of one says its kind. */
 const HELP = `Checks a pet store service against the specification, sentence by sentence.
 
 Usage: petstore conformance BASE_URL [options]
 
   BASE_URL                  the base URL, which ends in /v1: https://host/v1
-${OPTIONS.map(([name, argument, help]) => {
-  return `  ${`--${name} ${argument}`.padEnd(26)}${help}\n`;
-}).join('')}
+  --key KEY                 an API key of the service; or CONFORMANCE_API_KEY
+  --level LEVEL             ${LEVELS.join(', ')}: each includes those before it (interface)
+  --only ID                 one check of any level, or all of a section: 4.1; can be repeated
+  --list                    print the checks and run none
+  --wait TIME               wait for a service that is starting: 10s, 2m
+  --header 'Name: value'    add a header field to each request; can be repeated
+  --category ID             a category id that the service accepts (1)
+  --expected-failures ID    a check that is known to fail; can be repeated
+  --strict [on|off]         require the decisions of this project, too (off)
+  --reporter NAME           junit: print the XML of JUnit instead of the report
+  --output FILE             write the XML, or the report, to FILE, and print the report
+  --version                 print the versions of the kit and of the specification
+  --help                    print this help
+
 The checks add a few hundred pets, most of whose names begin with Conformance, and remove none.
 For a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.
 
@@ -46,11 +41,15 @@ key that is not accepted, no service at the address), or if the service stopped 
 the result is incomplete.
 `;
 
+const KINDS: Readonly<Record<string, FlagKind>> = { '': 'plain', '[on|off]': 'switch' };
+
 export const conformance: Command = {
   usage: HELP,
   version: `kit ${VERSIONS}\n`,
   flags: Object.fromEntries(
-    OPTIONS.map(([name, argument]) => [name, argument === '' ? 'plain' : 'texts']),
+    Array.from(HELP.matchAll(/^ {2}--(\S+) (\S*)/gm), ([, name, argument = '']) => {
+      return [name, KINDS[argument] ?? 'texts'];
+    }),
   ),
   operands: 1,
   errorCode: 2,
@@ -78,7 +77,7 @@ async function runChecks(settings: Settings, context: Context): Promise<number> 
     context.showProgress(`${outcomes.length} of ${run.checks.length} checks, last ${check.id} `);
   }
   const report = reportOf(run.title, outcomes);
-  const text = reporter === undefined ? report : await nodeReportOf(run.title, outcomes, reporter);
+  const text = reporter === undefined ? report : await junitOf(run.title, outcomes);
   if (output !== undefined) writeFileSync(output, text);
   context.print(output === undefined ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
@@ -96,73 +95,61 @@ export async function declareSuite(env: Environment): Promise<void> {
 
 type Settings = ReturnType<typeof readSettings>;
 
+/** Returns what a text means, or undefined if it is wrong. */
+type Parse<T> = (text: string) => T | undefined;
+
 /**
  * Reads all settings, and adds what is wrong with them to the mistakes of the line. A mistake has
  * the name that the user typed. For a list of the checks no service is needed.
  */
 function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: Environment) {
-  const required = flags.has('list') ? [] : ['url', 'key'];
-  /** Returns undefined for no text and for a mistake: then `parse` returns undefined, or throws. */
-  function read<T>(option: string, expected: string, parse: (text: string) => T): T | undefined {
-    const words = VARIABLES[option] ?? option.replaceAll('-', '_').toUpperCase();
-    const variable = `CONFORMANCE_${words}`;
-    const flag = option === 'url' ? 'BASE_URL' : `--${option}`;
-    const given = option === 'url' ? url : flags.get(option);
+  const required = flags.has('list') ? [] : ['BASE_URL', '--key'];
+  /** Returns undefined for no text and for a mistake. `word` ends the name of the variable. */
+  function read<T>(flag: string, word: string, expected: string, parse: Parse<T>): T | undefined {
+    const variable = `CONFORMANCE_${word}`;
+    const given = flag === 'BASE_URL' ? url || undefined : flags.get(flag.slice(2));
     const text = (given ?? env[variable] ?? '').trim();
     // It is known by now that a flag without a value is a mistake.
-    if (text === '' && (flags.has(option) || !required.includes(option))) return undefined;
+    if (text === '' && (given === '' || !required.includes(flag))) return undefined;
+    const value = parse(text);
+    if (value !== undefined) return value;
     const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
-    try {
-      const value = parse(text);
-      if (value !== undefined) return value;
-      // A text that is not a URL may be the key in its place.
-      const isShown = option === 'url' ? /:\/\/|\/v/.test(text) : !SECRETS.includes(option);
-      mistakes.push(`${name} ${mustBe(name, expected, isShown ? text : undefined).sentence}`);
-    } catch (error) {
-      mistakes.push(`${name}: ${messageOf(error)}`);
-    }
+    // A text that is not a URL may be the key, and a field may have the key of a gateway.
+    const isShown = flag === 'BASE_URL' ? /:\/\/|\/v/.test(text) : !/key|header/.test(flag);
+    const wrong = text.split('\n').find((line) => parse(line) === undefined) ?? text;
+    mistakes.push(`${name} ${mustBe(name, expected, isShown ? wrong : undefined).sentence}`);
     return undefined;
   }
   return {
-    level: read('level', LEVELS.join(', '), oneOf(LEVELS)),
-    baseUrl: read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf)!,
-    key: read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0])!,
-    only: read('only', '', namesIn),
-    headers: read('header', "'Name: value'", headersOf),
-    categoryId: read('category', 'an integer of 64 bits', parseInt64),
-    /** A file with a name on each line, and comments after #. */
-    expectedFailures: read('expected-failures', '', (path) =>
-      namesIn(readFileSync(path, 'utf8').replace(/#.*/g, '')),
-    ),
-    isStrict: flags.has('strict') || read('strict', 'on or off', oneOf(['on', 'off'])) === 'on',
+    level: read('--level', 'LEVEL', LEVELS.join(', '), oneOf(LEVELS)),
+    baseUrl: read('BASE_URL', 'URL', 'a URL such as https://host/v1, which ends in /v1', urlOf)!,
+    key: read('--key', 'API_KEY', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0])!,
+    only: read('--only', 'ONLY', 'ids of --list', namesIn),
+    headers: read('--header', 'HEADERS', "'Name: value'", headersOf),
+    categoryId: read('--category', 'CATEGORY', 'an integer of 64 bits', parseInt64),
+    expectedFailures: read('--expected-failures', 'EXPECTED_FAILURES', 'ids of --list', namesIn),
+    isStrict: read('--strict', 'STRICT', 'on or off', oneOf(['on', 'off'])) === 'on',
     /** How long to wait for a service that is starting. */
-    waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
+    waitMs: read('--wait', 'WAIT', 'a time such as 10s or 2m', millisecondsOf),
     /** Without one it is the report of the kit. */
-    reporter: read('reporter', REPORTERS.join(', '), oneOf(REPORTERS)),
+    reporter: read('--reporter', 'REPORTER', 'junit', oneOf(['junit'])),
     /** A file for what the reporter writes, or for the report. */
-    output: read('output', 'one path', (text) => /^.+$/.exec(text)?.[0]),
+    output: read('--output', 'OUTPUT', 'one path', (text) => /^.+$/.exec(text)?.[0]),
   };
 }
 
-/** A field may have the key of a gateway. */
-const SECRETS = ['key', 'header'];
-
-/** Variables with another name than their option. */
-const VARIABLES: Readonly<Record<string, string>> = { key: 'API_KEY', header: 'HEADERS' };
-
-function oneOf<T extends string>(names: readonly T[]): (text: string) => T | undefined {
+function oneOf<T extends string>(names: readonly T[]): Parse<T> {
   return (text) => names.find((name) => name === text);
 }
 
-/** Returns the lines that are not empty. Throws if one of them names no check. */
-function namesIn(text: string): readonly string[] {
-  const names = text.split('\n').flatMap((line) => line.trim() || []);
-  checksOf('http', names);
-  return names;
+/** Returns the names of checks, without comments. */
+function namesIn(text: string): readonly string[] | undefined {
+  const names = text.replace(/#.*/g, '').match(/\S+/g) ?? [];
+  return names.every(isName) ? names : undefined;
 }
 
 /** Returns the base URL without a trailing slash. */
-function baseUrlOf(text: string): string | undefined {
+function urlOf(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   return /^(https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?\/v1)\/?$/i.exec(text)?.[1];
 }
@@ -173,7 +160,7 @@ function millisecondsOf(text: string): number | undefined {
 }
 
 function headersOf(text: string): Record<string, string> | undefined {
-  const fields = text.split('\n').map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line));
+  const fields = text.split('\n').map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*([\t -ÿ]*)$/.exec(line));
   if (fields.includes(null)) return undefined;
   return Object.fromEntries(fields.map((field) => [field![1]!, field![2]!]));
 }

@@ -15,12 +15,12 @@ export type { Level } from './check.ts';
 export type { ConformanceOptions } from './run.ts';
 export type { HeaderFields, Target } from './test-client.ts';
 
-/** Declares the suite. Each check is a test, whose name is the id and the sentence. */
+/** Declares the suite. Each check is a test, whose name is its title. */
 export function testConformance(options: ConformanceOptions): void {
   const run = new Run(options);
   describe(run.title, () => {
     for (const check of run.checks) {
-      test(`${check.id} ${check.sentence}`, async (t) => {
+      test(check.title, async (t) => {
         const { error, skip } = testResultOf(await run.outcomeOf(check));
         if (error !== undefined) throw error;
         if (skip !== undefined) t.skip(skip);

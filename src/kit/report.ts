@@ -7,7 +7,7 @@
  */
 
 import { Readable } from 'node:stream';
-import * as reporters from 'node:test/reporters';
+import { junit } from 'node:test/reporters';
 import { cut } from '../base/quote.ts';
 import type { Cause, Kind, Outcome } from './run.ts';
 
@@ -34,15 +34,15 @@ function failures(word: string, outcomes: readonly Outcome[]): string[] {
     const same = outcomes.filter(({ causes }) => causes[0]!.text === one.causes[0]!.text);
     if (same[0] !== one) return [];
     const also = same.slice(1).map(({ check, causes }) => {
-      return `  also     ${check.id} ${check.sentence}${inParentheses(causes[0]!)}\n`;
+      return `  also     ${check.title}${inParentheses(causes[0]!)}\n`;
     });
-    return [`\n${word} ${one.check.id} ${one.check.sentence}\n  ${textOf(one)}\n${also.join('')}`];
+    return [`\n${word} ${one.check.title}\n  ${textOf(one)}\n${also.join('')}`];
   });
 }
 
 /** Returns each cause on a line, followed by its cases, and what was sent and received. */
 export function textOf({ causes }: Outcome): string {
-  const texts = causes.map(({ text, cases, exchange }) => {
+  const texts = causes.map(({ text, cases, ...exchange }) => {
     return text + Object.entries({ in: cut(cases), ...exchange }).map(labelled).join('');
   });
   return texts.join('\n  ');
@@ -62,52 +62,35 @@ function inParentheses({ cases }: Cause): string {
   return cases && ` (${cut(cases)})`;
 }
 
-/** The reporters of node:test. */
-export const REPORTERS = ['spec', 'tap', 'junit', 'dot'] as const;
-
 /**
- * Returns an outcome as a test of Node, for its reporters. A test fails only if the run must fail,
- * so that every reporter agrees with the exit code. A difference from a decision, an expected
- * failure, and a check that was not observed are skipped tests, each with its reason.
+ * Returns an outcome as a test of Node. A test fails only if the run must fail, so that every
+ * reporter agrees with the exit code. A difference from a decision, an expected failure, and a
+ * check that was not observed are skipped tests, each with its reason.
  */
 export function testResultOf(outcome: Outcome): { readonly error?: Error; readonly skip?: string } {
   if (outcome.kind === 'hold') return {};
   if (outcome.kind !== 'fail') return { skip: `${outcome.kind}: ${reasonOf(outcome)}` };
-  return { error: testError(textOf(outcome), 'testCodeFailure') };
-}
-
-/** An error as node:test reports one, without a position in the kit, which does not help. */
-function testError(message: string, failureType: string): Error {
-  const error = Object.assign(new Error(message), { stack: message });
+  const text = textOf(outcome);
+  // Without a position in the kit, which does not help.
+  const error = Object.assign(new Error(text), { stack: text });
   // JUnit's reporter gives it as the type. Since it is not enumerable, no reporter prints it.
-  return Object.defineProperty(error, 'failureType', { value: failureType });
+  return { error: Object.defineProperty(error, 'failureType', { value: 'testCodeFailure' }) };
 }
 
 /**
- * Resolves with what one of Node's reporters writes about a run: a suite with a test per check. A
- * reporter reads the events that node:test sends.
+ * Resolves with a run in JUnit's XML: a suite with a test per check. Node's reporter writes it,
+ * from the events of node:test that it needs.
  */
-export async function nodeReportOf(
-  title: string,
-  outcomes: readonly Outcome[],
-  reporter: (typeof REPORTERS)[number],
-): Promise<string> {
-  const details = { type: 'suite', duration_ms: 0, error: undefined as Error | undefined };
-  const suite = { name: title, nesting: 0, testNumber: 1, details };
-  const events: object[] = [{ type: 'test:start', data: suite }];
-  for (const [index, outcome] of outcomes.entries()) {
+export async function junitOf(title: string, outcomes: readonly Outcome[]): Promise<string> {
+  const tests = outcomes.map((outcome) => {
     const { error, skip } = testResultOf(outcome);
-    const own = { duration_ms: 1000 * outcome.seconds, error };
-    const name = `${outcome.check.id} ${outcome.check.sentence}`;
-    const data = { name, nesting: 1, testNumber: index + 1, details: own, skip };
-    events.push({ type: 'test:start', data }, { type: error ? 'test:fail' : 'test:pass', data });
-    details.duration_ms += own.duration_ms;
-    // An error of this type, so that no reporter lists the suite among the tests that failed.
-    if (error !== undefined) details.error = testError('a check failed', 'subtestsFailed');
-  }
-  events.push({ type: 'test:plan', data: { nesting: 1, count: outcomes.length } });
-  events.push({ type: details.error ? 'test:fail' : 'test:pass', data: suite });
-  const stream = reporter === 'spec' ? new reporters.spec() : reporters[reporter];
-  const report = Readable.from(events).compose<Readable>(stream as unknown as Readable);
+    const details = { duration_ms: 1000 * outcome.seconds, error };
+    const data = { name: outcome.check.title, nesting: 1, details, skip };
+    return { type: error === undefined ? 'test:pass' : 'test:fail', data };
+  });
+  const duration_ms = tests.reduce((sum, { data }) => sum + data.details.duration_ms, 0);
+  const data = { name: title, nesting: 0, details: { duration_ms } };
+  const events = [{ type: 'test:start', data }, ...tests, { type: 'test:pass', data }];
+  const report = Readable.from(events).compose<Readable>(junit as unknown as Readable);
   return (await report.toArray()).join('');
 }

@@ -35,12 +35,11 @@ export interface Outcome {
   readonly seconds: number;
 }
 
-export interface Cause {
+/** With the exchange of the first case. */
+export interface Cause extends Partial<Exchange> {
   readonly text: string;
   /** The names of the cases that it is the cause of, as a list; empty for a check without cases. */
   cases: string;
-  /** That of the first case. */
-  readonly exchange?: Exchange | undefined;
 }
 
 const LONGEST_TEXT = 600;
@@ -65,7 +64,6 @@ export class Run {
       return { check, kind, causes, seconds: (performance.now() - startedAt) / 1000 };
     };
     if (this.isGone) return end('not run', [{ text: 'the service no longer responds', cases: '' }]);
-    const { expectedFailures = [], isStrict = false } = this.#options;
     const secrets = secretsOf(this.#options);
     const causes: Cause[] = [];
     const unobserved: Cause[] = [];
@@ -83,41 +81,38 @@ export class Run {
         const same = list.find((cause) => cause.text === text);
         const name = plainText(about, secrets);
         if (same !== undefined) same.cases += `, ${name}`;
-        else list.push({ text, cases: name, exchange });
+        else list.push({ text, cases: name, ...exchange });
         if (!(error instanceof NoResponse)) continue;
         await awaitService(this.#options).catch(() => (this.isGone = true));
         break;
       }
     }
-    const isExpected = isNamed(check, expectedFailures);
-    const isRequired = check.level === 'interface' || isStrict;
+    const isExpected = isNamed(check, this.#options.expectedFailures ?? []);
+    const isRequired = check.level === 'interface' || this.#options.isStrict;
     const failure = isExpected ? 'expected to fail' : isRequired ? 'fail' : 'differ';
     if (causes.length > 0) return end(this.isGone ? 'fail' : failure, causes);
     if (!isObserved) return end('not observed', unobserved);
     if (!isExpected) return end('hold', []);
-    const text = `${check.id} holds: remove it from the expected failures`;
-    return end('fail', [{ text, cases: '' }]);
+    return end('fail', [{ text: 'it holds: remove it from the expected failures', cases: '' }]);
   }
 }
 
 const PAUSE_MS = 200;
-const STARTING: readonly number[] = [502, 503, 504];
 const NOWHERE: readonly number[] = [301, 302, 303, 307, 308, 404, 405];
 
 /** Waits for a service that is starting. Rejects with why no check can be run. */
 export async function awaitService(target: Target, waitMs = 0): Promise<void> {
   const client = new TestClient(target);
   for (const endsAt = Date.now() + waitMs; ; await sleep(PAUSE_MS)) {
-    const response = await client.get('/pets?limit=1').catch((error: Error) => error);
-    const status = response instanceof Error ? 503 : response.status;
-    const returned = response instanceof Error ? `gave ${response.message}` : `returned ${status}`;
-    const isStarting = STARTING.includes(status);
+    const { status } = await client.get('/pets?limit=1').catch(() => ({ status: 503 }));
+    const [received] = client.lastExchange.received.split('\n', 1);
+    const isStarting = [502, 503, 504].includes(status);
     if (isStarting && Date.now() + PAUSE_MS < endsAt) continue;
     let why = 'is not a pet store service';
     if (isStarting) why = 'is not ready';
     else if (status === 401) why = 'does not accept the key';
     // A service that returns 404 for an empty list must be checked: a check reports that.
     else if (!NOWHERE.includes(status) || !NOWHERE.includes((await client.post({})).status)) return;
-    throw new Error(`${target.baseUrl} ${why}: GET /pets ${returned}`);
+    throw new Error(`${target.baseUrl} ${why}: GET /pets gave ${received}`);
   }
 }

@@ -78,15 +78,15 @@ test('Only a pet store service that accepts the key is checked, when it has star
   });
   const odd = { listed: () => plainRules.error(404, 'An empty list') };
   for (const [rules, obstacle, waitMs = 60_000] of [
-    [{ hasKey: () => false }, 'does not accept the key: GET /pets returned 401'],
+    [{ hasKey: () => false }, 'does not accept the key: GET /pets gave status 401'],
     [
       { reply: () => ({ status: 404, body: 'No page' }) },
-      'is not a pet store service: GET /pets returned 404',
+      'is not a pet store service: GET /pets gave status 404',
     ],
     [odd, undefined],
     // A failure is for the checks to report.
     [{ listed: () => plainRules.error(500, 'A fault') }, undefined, 0],
-    [starting(), 'is not ready: GET /pets returned 502', 0],
+    [starting(), 'is not ready: GET /pets gave status 502', 0],
     [starting(), undefined],
   ] as const) {
     const target = await openPlain(t, rules);
