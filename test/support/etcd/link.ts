@@ -64,5 +64,6 @@ async function startLink(t: TestContext, target: string) {
   });
 }
 
-export const startLinks = (t: TestContext, endpoints: readonly string[]): Promise<readonly Link[]> =>
-  Promise.all(endpoints.map((endpoint) => startLink(t, endpoint)));
+export function startLinks(t: TestContext, endpoints: readonly string[]) {
+  return Promise.all(endpoints.map((endpoint) => startLink(t, endpoint)));
+}
