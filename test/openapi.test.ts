@@ -10,10 +10,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { petOperations } from '../src/api/operations.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/model/pet.ts';
 import type { AppOptions } from '../src/app/app-options.ts';
 import { testConformance } from '../src/kit/conformance.ts';
-import { PET_STATUSES } from '../src/model/pet.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT, PET_STATUSES } from '../src/model/pet.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../src/model/pet-store.ts';
 import { openapiOperation } from '../src/web/openapi/openapi.ts';
 import type { Named, ResponseObject } from '../src/web/openapi/types.ts';
@@ -33,7 +32,6 @@ import type { RawAnswer } from './support/http/answers.ts';
 import { KEY, openService } from './support/http/service.ts';
 import { lastRequestOf } from './support/http/requests.ts';
 import { ask, talk } from './support/http/wire.ts';
-
 
 test('GET /openapi.json is the description, of the version of the specification', async (t) => {
   assert.equal((await ask(await openService(t), 'GET /openapi.json')).body, DESCRIPTION_TEXT);

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
-import { runNode } from '../support/process/process.ts';
+import { outputOf, runNode } from '../support/process/process.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { needs, run } from '../support/process/program.ts';
@@ -57,8 +57,7 @@ test('npm start serves, or says why not, if the compiler cannot be installed', a
 test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
   const { origin } = await openService(t);
   const kit = ['scripts/start.mjs', 'conformance', `${origin}/v1`, '--key', KEY, '--only', '8'];
-  const { code, stderr } = await runNode(kit, { cwd: checkout(t, START_NEEDS) });
-  assert.equal(code, 0, stderr);
+  await outputOf(kit, { cwd: checkout(t, START_NEEDS) });
 });
 
 test('A clone with the line ends of Windows builds', needs('git'), async (t) => {
@@ -67,8 +66,7 @@ test('A clone with the line ends of Windows builds', needs('git'), async (t) => 
   const clone = run('git', ['clone', '--quiet', '--config', 'core.autocrlf=true', ROOT, cwd]);
   assert.equal(clone.status, 0, clone.text);
   symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
-  const { code, stderr } = await runNode(['scripts/build.mjs'], { cwd });
-  assert.equal(code, 0, stderr);
+  await outputOf(['scripts/build.mjs'], { cwd });
   assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8').includes('\r'), false);
 });
 

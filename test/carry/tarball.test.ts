@@ -23,7 +23,7 @@ import {
 } from '../support/process/carry.ts';
 import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { runNode } from '../support/process/process.ts';
+import { outputOf } from '../support/process/process.ts';
 
 const MAX_TARBALL_BYTES = 352 << 10;
 
@@ -34,6 +34,7 @@ const folder = tempDir({ after });
 const consumer = join(folder, 'an empty folder');
 const installed = join(consumer, 'node_modules', 'petstore');
 const env = npmEnv(join(folder, 'home'), pathWithThisNode(join(folder, 'bin')));
+const inConsumer = { cwd: consumer, env };
 
 /** Packs a fresh clone, whose `dist/` has a file that no source makes. */
 before(async () => {
@@ -77,7 +78,7 @@ test('The kit in the tarball checks a service, by npx and as a library', needsNp
   const program = `import { testConformance } from 'petstore/conformance'; testConformance(${options});`;
   writeFileSync(join(consumer, 'own.test.mjs'), program);
   const run = ['--test-reporter=tap', 'own.test.mjs'];
-  assert.match(await output(run), /\n# pass [34]\n# fail 0\n/);
+  assert.match(await outputOf(run, inConsumer), /\n# pass [34]\n# fail 0\n/);
 });
 
 test('The command in the tarball serves, without another package', needsNpm, async (t) => {
@@ -93,7 +94,7 @@ import { openApp } from 'petstore';
 const app = await openApp({ dataFile: 'own.json', apiKeys: ['key'] });
 console.log(await app.pets.create({ name: 'Rex', categoryId: 1n }));
 await app.close();`;
-  const printed = await output(['--input-type=module', '--eval', program]);
+  const printed = await outputOf(['--input-type=module', '--eval', program], inConsumer);
   assert.equal(printed, "{ id: 1n, name: 'Rex', categoryId: 1n }\n");
 });
 
@@ -126,14 +127,7 @@ testPetStoreContract('The memory store', () => () => store, { isDurable: false }
 
 /** Runs npm, and returns what it printed. */
 function runNpm(cwd: string, ...args: readonly string[]): Promise<string> {
-  return output([npm, ...args], cwd);
-}
-
-/** Runs Node to its end, which must be a success, and returns what it printed. */
-async function output(args: readonly string[], cwd = consumer): Promise<string> {
-  const { code, stdout, stderr } = await runNode(args, { cwd, env });
-  assert.equal(code, 0, stdout + stderr);
-  return stdout;
+  return outputOf([npm, ...args], { cwd, env });
 }
 
 function tarballIn(path: string): string {

@@ -632,8 +632,7 @@ test('The time limit is 30 s, can be infinite, and can be set for one call', asy
 });
 
 test('An abort before a call prevents it, and between two pages it ends the iteration', async () => {
-  const link = { Link: '</v1/pets?after=1>; rel="next"' };
-  const { client, sent, clock } = scriptedClient([answers(200, `[${PET_TEXT}]`, link)]);
+  const { client, sent, clock } = scriptedClient([page('</v1/pets?after=1>; rel="next"')]);
   const reason = new Error('Never mind');
   await assert.rejects(client.getPet(1n, { signal: AbortSignal.abort(reason) }), reason);
   assert.deepEqual([sent.length, clock.running()], [0, []]);

@@ -10,7 +10,7 @@ import { createClient } from '../../src/client/client.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { assertCompiles, linkPackage, ROOT } from '../support/process/carry.ts';
-import { runNode } from '../support/process/process.ts';
+import { outputOf } from '../support/process/process.ts';
 import { readText } from '../support/project.ts';
 
 const CONSUMER = `
@@ -64,8 +64,8 @@ test('The examples in src/client/README.md print what their comments say', async
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
   const text = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
-  const run = await runNode(['--input-type=module', '--eval', text], { cwd: ROOT });
-  assert.deepEqual([run.code, run.stdout.trimEnd().split('\n')], [0, expected], run.stderr);
+  const printed = await outputOf(['--input-type=module', '--eval', text], { cwd: ROOT });
+  assert.deepEqual(printed.trimEnd().split('\n'), expected);
 });
 
 test('If no connection can be opened, the error says why, and that no pet was added', async (t) => {

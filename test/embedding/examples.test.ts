@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { blockOf, readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { linkPackage } from '../support/process/carry.ts';
-import { runNode } from '../support/process/process.ts';
+import { outputOf } from '../support/process/process.ts';
 
 test('The programs in src/README.md do what the page says', async (t) => {
   const folder = linkPackage(tempDir(t));
@@ -40,8 +40,7 @@ test('The store that src/README.md shows passes its tests', { skip }, async (t) 
     writeFileSync(join(folder, name), text.replace('synchronous = FULL', 'synchronous = OFF'));
   }
   const args = ['--test-reporter=tap', 'sqlite-store.test.mjs'];
-  const { stdout } = await runNode(args, { cwd: folder });
-  assert.match(stdout, /# pass [1-9][0-9]\n# fail 0/);
+  assert.match(await outputOf(args, { cwd: folder }), /# pass [1-9][0-9]\n# fail 0/);
 });
 
 test('The test on the page for mocking passes with the sample file of the page', async (t) => {
@@ -49,9 +48,8 @@ test('The test on the page for mocking passes with the sample file of the page',
   const page = 'src/client/mocking.md';
   writeFileSync(join(folder, 'sample.json'), blockOf(page, 'json'));
   writeFileSync(join(folder, 'mock.test.mjs'), blockOf(page, 'js', '// mock.test.mjs'));
-  const { code, stdout } = await runNode(['--test-reporter=tap', 'mock.test.mjs'], { cwd: folder });
-  assert.match(stdout, /# pass 2\n# fail 0/);
-  assert.equal(code, 0);
+  const printed = await outputOf(['--test-reporter=tap', 'mock.test.mjs'], { cwd: folder });
+  assert.match(printed, /# pass 2\n# fail 0/);
 });
 
 /** The blocks of src/README.md that begin with their file's name, on a port that they print. */

@@ -82,12 +82,6 @@ petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
     2,
     `petstore: --to-etcd needs a value\npetstore: --from must be ${A_PATH}, not "a/"\n`,
   ],
-  [
-    'copy-pets --from a --to-etcd nope',
-    {},
-    2,
-    /^petstore: --to-etcd must be URLs .*, not "nope"\n$/,
-  ],
   // It does not check the settings of the service that are not for etcd.
   [
     'copy-pets --to a --from-etcd http://e:1 --etcd-prefix x',

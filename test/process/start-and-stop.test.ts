@@ -161,7 +161,7 @@ test('If the working directory was removed, the start is refused in one line', a
 test('If no folder can be made for the data file, the start is refused', PROC, async (t) => {
   // mkdir with `recursive` of node:fs never ends here.
   const service = startOn(t, '/proc/nope/sub/pets.json');
-  await assertRefused(service, /^petstore: .*\/proc\/nope.*\n$/);
+  await assertRefused(service, /^petstore: The folder of \/proc\/nope.* cannot be made: .*\n$/);
 });
 
 /** The signal comes in the first iteration of the event loop after the service listens. */

@@ -4,9 +4,8 @@
  * nothing that was refused.
  */
 
-import assert from 'node:assert/strict';
-import { after, test, type TestContext } from 'node:test';
-import { runBeforeTests } from '../support/run-before-tests.ts';
+import { after } from 'node:test';
+import { TestsOfCases } from '../support/run-before-tests.ts';
 import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
 import { cutFiles, flipBits, swapDataFiles } from './damage.ts';
@@ -73,34 +72,14 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   'Failing memory leaves no create in doubt': createsInDoubtByMemory,
 };
 
-const sums = { cases: 0, breaks: 0 };
-const tests = new Map<string, (t: TestContext) => void>();
-
+const tests = new TestsOfCases();
 for (const [name, casesOf] of Object.entries(RUNS)) {
-  const outcome = await runBeforeTests(async () => {
+  await tests.pass(name, async () => {
     const cases: (readonly string[])[] = [];
     for await (const complaints of casesOf()) cases.push(complaints);
-    return cases;
-  });
-  tests.set(name, (t) => {
-    const cases = outcome();
-    sums.cases += cases.length;
-    t.diagnostic(`${cases.length} cases`);
-    const complaints = cases.flat();
-    assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
-    assert.notEqual(cases.length, 0);
+    return { cases: cases.length, complaints: cases.flat() };
   });
 }
-
-for (const [what, search] of BREAKS) {
-  const outcome = await runBeforeTests(search);
-  tests.set(`The simulation catches a store that ${what}`, (t) => {
-    const [complaint] = outcome();
-    assert.ok(complaint !== undefined);
-    sums.breaks += 1;
-    t.diagnostic(complaint);
-  });
-}
-
-for (const [name, run] of tests) test(name, run);
-after(() => console.log(`Simulation: ${sums.cases} cases; ${sums.breaks} breaks caught`));
+for (const [what, search] of BREAKS) await tests.catch(what, search);
+tests.report();
+after(() => console.log(`Simulation: ${tests.cases} cases; ${tests.breaks} breaks caught`));

@@ -1,17 +1,59 @@
 /**
- * Runs many cases before the first test begins, and lets a test report what came of them.
+ * Runs many cases before the first test begins, and lets tests report what came of them.
  *
  * As soon as a file has called `test`, node:test follows each promise, which takes a quarter of
  * the time of a simulation.
  */
 
-/**
- * Runs `run` to its end. Returns what returns its value, or throws its error, as often as asked.
- */
-export async function runBeforeTests<T>(run: () => Promise<T>): Promise<() => T> {
-  const [settled] = await Promise.allSettled([run()]);
-  return () => {
-    if (settled.status === 'rejected') throw settled.reason;
-    return settled.value;
-  };
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+
+/** How many cases there were, and what they found wrong. */
+interface Result {
+  readonly cases: number;
+  readonly complaints: readonly string[];
+}
+
+export class TestsOfCases {
+  readonly #tests = new Map<string, (t: TestContext) => void>();
+  /** How many cases ran, and how many breaks were caught. */
+  cases = 0;
+  breaks = 0;
+
+  /** Runs cases for a test that passes if there was no complaint. */
+  async pass(name: string, run: () => Promise<Result>): Promise<void> {
+    await this.#add(name, run, (t, { cases, complaints }) => {
+      this.cases += cases;
+      t.diagnostic(`${cases} cases`);
+      assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
+      assert.notEqual(cases, 0);
+    });
+  }
+
+  /** Searches with a broken store for a test that passes if there was a complaint. */
+  async catch(what: string, search: () => Promise<readonly string[]>): Promise<void> {
+    await this.#add(`The simulation catches a store that ${what}`, search, (t, [complaint]) => {
+      assert.ok(complaint !== undefined);
+      this.breaks += 1;
+      t.diagnostic(complaint);
+    });
+  }
+
+  /** Runs `run` to its end; its test throws its error, or judges its value. */
+  async #add<T>(
+    name: string,
+    run: () => Promise<T>,
+    judge: (t: TestContext, value: T) => void,
+  ): Promise<void> {
+    const [settled] = await Promise.allSettled([run()]);
+    this.#tests.set(name, (t) => {
+      if (settled.status === 'rejected') throw settled.reason;
+      judge(t, settled.value);
+    });
+  }
+
+  /** Makes the tests, after all cases have run. */
+  report(): void {
+    for (const [name, run] of this.#tests) test(name, run);
+  }
 }

@@ -108,7 +108,6 @@ test('If nearly all connections are in use, a new one closes the one that is idl
   const limits = { maxConnections: 32, connectionsCheckingInterval: 20 };
   const service = await openService(t, {}, limits);
   const open = (): Promise<Wire> => openWire(t, service.port);
-  const isClosed = ({ socket }: Wire): boolean => socket.readableEnded || socket.destroyed;
   const ask = async (wire: Wire, count: number, bytes = LIVEZ): Promise<void> => {
     wire.socket.write(bytes);
     await wire.answers(count);
@@ -129,7 +128,7 @@ test('If nearly all connections are in use, a new one closes the one that is idl
   for (const longest of [unused, idle, dribbling]) {
     added.push(await open());
     await ask(added.at(-1)!, 1);
-    await until(() => isClosed(longest));
+    await until(longest.isClosed);
     // A request that was in transit is not answered by a reset.
     longest.socket.on('error', (cause) => errors.push(cause));
     longest.socket.write(LIVEZ);
@@ -140,7 +139,7 @@ test('If nearly all connections are in use, a new one closes the one that is idl
     await until(() => connectionsOf(service.server).size === 31);
   }
   assert.deepEqual(errors, []);
-  for (const wire of [...others, ...added]) assert.equal(isClosed(wire), false);
+  for (const wire of [...others, ...added]) assert.equal(wire.isClosed(), false);
   for (const other of others) await ask(other, 3);
-  assert.equal(isClosed(busy), false);
+  assert.equal(busy.isClosed(), false);
 });

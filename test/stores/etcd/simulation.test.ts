@@ -5,8 +5,6 @@
  * The model of test/simulation/model.ts judges each response and each read.
  */
 
-import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
 import type { CallKind, EtcdCalls, FailureKind } from '../../../src/stores/etcd/calls.ts';
 import { EtcdLog } from '../../../src/stores/etcd/etcd-log.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
@@ -20,7 +18,7 @@ import { Processes } from '../../support/etcd/processes.ts';
 import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom } from '../../support/random.ts';
-import { runBeforeTests } from '../../support/run-before-tests.ts';
+import { TestsOfCases } from '../../support/run-before-tests.ts';
 import { withMethod } from '../../support/replaced-method.ts';
 
 /** What goes wrong, and for how many calls from the chosen one on. */
@@ -106,11 +104,11 @@ async function failEverywhere(seed: number, fate: Fault['fate'], callBreak?: Cal
         const { complaints } = await live(script, seed, fault, callBreak);
         cases += 1;
         found.push(...complaints.map((one) => `${JSON.stringify(fault)}, seed ${seed}: ${one}`));
-        if (callBreak !== undefined && found.length > 0) return { cases, found };
+        if (callBreak !== undefined && found.length > 0) return { cases, complaints: found };
       }
     }
   }
-  return { cases, found };
+  return { cases, complaints: found };
 }
 
 // Deliberate breaks
@@ -158,25 +156,12 @@ const BREAKS: readonly (readonly [what: string, run: () => Result])[] = [
   ['finds no keys', without(IdempotencyKeys, 'find', 'unsent')],
 ];
 
-const tests = new Map<string, (t: TestContext) => void>();
+const tests = new TestsOfCases();
 for (const seed of new Set([1, SEED])) {
   for (const fate of FATES) {
-    const result = await runBeforeTests(() => failEverywhere(seed, fate));
     const name = `No pet is lost if a call ends with "${fate}", once and for long (seed ${seed})`;
-    tests.set(name, (t) => {
-      const { cases, found } = result();
-      t.diagnostic(`${cases} cases`);
-      assert.deepEqual(found.slice(0, 5), [], `${found.length} complaints`);
-      assert.notEqual(cases, 0);
-    });
+    await tests.pass(name, () => failEverywhere(seed, fate));
   }
 }
-for (const [what, run] of BREAKS) {
-  const result = await runBeforeTests(run);
-  tests.set(`The simulation catches a store that ${what}`, (t) => {
-    const [first] = result().found;
-    assert.ok(first !== undefined);
-    t.diagnostic(first);
-  });
-}
-for (const [name, run] of tests) test(name, run);
+for (const [what, run] of BREAKS) await tests.catch(what, async () => (await run()).complaints);
+tests.report();

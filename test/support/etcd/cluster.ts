@@ -87,7 +87,6 @@ function startMember(endpoint: string, dataFolder: string, peer: string, args: r
   return {
     endpoint,
     dataFolder,
-    pid: () => child.pid,
     /** Sends a signal: SIGSTOP and SIGCONT, too. */
     signal: (signal: NodeJS.Signals): void => void child.kill(signal),
     /** Kills the member, and resolves when it has ended. */

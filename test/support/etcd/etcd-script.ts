@@ -81,12 +81,9 @@ class EtcdScript implements Script {
   options(name: string, prefix = 'petstore/'): ClusterOptions {
     const { clock } = this;
     const ahead: EtcdClock = {
+      ...clock,
       now: () => clock.now() + this.aheadMs['now']!,
       timeOfDay: () => clock.timeOfDay() + this.aheadMs['timeOfDay']!,
-      sleep: (ms) => clock.sleep(ms),
-      every: (...args) => clock.every(...args),
-      yieldToEventLoop: () => clock.yieldToEventLoop(),
-      random: () => clock.random(),
     };
     const isOther = name === 'b';
     const calls = this.etcd.calls(async (kind, limit) => {

@@ -3,8 +3,9 @@
  * one process can lose members that the others reach.
  */
 
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { listen } from '../http/service.ts';
 
 /**
  * `open`; `hanging`: nothing gets through, and connections stay; `deaf`: requests get through, and
@@ -12,14 +13,10 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
  */
 export type LinkState = 'open' | 'hanging' | 'deaf' | 'cut';
 
-interface Context {
-  after(hook: () => void): void;
-}
-
 export type Link = Awaited<ReturnType<typeof startLink>>;
 
 /** Starts a link to an endpoint; it is closed with the test. */
-async function startLink(t: Context, target: string) {
+async function startLink(t: TestContext, target: string) {
   const { hostname, port } = new URL(target);
   /** How much longer a round trip takes than without the link. */
   const link = { delayMs: 0 };
@@ -53,14 +50,13 @@ async function startLink(t: Context, target: string) {
     pass(member, client, ['hanging', 'deaf']);
   });
   const reset = (): void => sockets.forEach((socket) => socket.destroy());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${await listen(server)}`;
   t.after(() => {
     server.close();
     reset();
   });
   return Object.assign(link, {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
     set(next: LinkState): void {
       state = next;
       if (state === 'cut') reset();
@@ -68,5 +64,6 @@ async function startLink(t: Context, target: string) {
   });
 }
 
-export const startLinks = (t: Context, endpoints: readonly string[]): Promise<readonly Link[]> =>
-  Promise.all(endpoints.map((endpoint) => startLink(t, endpoint)));
+export function startLinks(t: TestContext, endpoints: readonly string[]) {
+  return Promise.all(endpoints.map((endpoint) => startLink(t, endpoint)));
+}

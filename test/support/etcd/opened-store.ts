@@ -1,5 +1,6 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a fast clock. */
 
+import type { TestContext } from 'node:test';
 import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
@@ -13,19 +14,15 @@ export const rex = { name: 'Rex', categoryId: 1n } as const;
 /** The error of a call that certainly stored nothing. */
 export const REFUSED = { name: 'StoreUnavailableError' } as const;
 
-interface Context {
-  after(hook: () => Promise<void>): void;
-}
-
 /** Opens the store; it closes with the test. */
-export async function openStore(t: Context, options: ClusterOptions): Promise<EtcdStore> {
+export async function openStore(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
   const store = await openEtcdStore(options);
   t.after(() => store.close());
   return store;
 }
 
 /** As `openStore`, and makes the log as the command `init-etcd` does. */
-export async function openInitialized(t: Context, options: ClusterOptions): Promise<EtcdStore> {
+export async function openInitialized(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
   await initEtcd(options);
   return openStore(t, options);
 }
@@ -41,7 +38,7 @@ export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {
  * its calls ends, and may be replaced.
  */
 export async function openSimulated(
-  t: Context,
+  t: TestContext,
   { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
 ) {
   const life = { etcd, clock, fateOf: (() => 'answered') as FateOf };
@@ -88,7 +85,7 @@ export const fastClock: EtcdClock = {
  * As `openStore`, with a clock whose time passes fast as soon as the store is open: on a busy
  * machine a start needs more than two seconds.
  */
-export async function openFast(t: Context, options: ClusterOptions): Promise<EtcdStore> {
+export async function openFast(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
   let openedAt = Infinity;
   const now = (): number => {
     const ms = performance.now();

@@ -16,26 +16,16 @@ export class VirtualClock implements EtcdClock {
   #isRunning = false;
   random: () => number = () => 0.5;
 
-  now(): number {
-    return this.#now;
-  }
-
-  timeOfDay(): number {
-    return 1_800_000_000_000 + Math.floor(this.#now);
-  }
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((ring) => {
+  // As properties, so that a copy with another time runs on the same alarms.
+  readonly now = (): number => this.#now;
+  readonly timeOfDay = (): number => 1_800_000_000_000 + Math.floor(this.#now);
+  readonly sleep = (ms: number): Promise<void> =>
+    new Promise((ring) => {
       this.#alarms.push({ at: this.#now + ms, ring });
       if (!this.#isRunning) void this.#run();
     });
-  }
-
-  yieldToEventLoop(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  every(ms: number, callback: () => void): () => void {
+  readonly yieldToEventLoop = (): Promise<void> => Promise.resolve();
+  readonly every = (ms: number, callback: () => void): (() => void) => {
     let isOn = true;
     const repeat = async (): Promise<void> => {
       for (;;) {
@@ -46,7 +36,7 @@ export class VirtualClock implements EtcdClock {
     };
     void repeat();
     return () => (isOn = false);
-  }
+  };
 
   async #run(): Promise<void> {
     this.#isRunning = true;

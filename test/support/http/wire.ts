@@ -48,6 +48,8 @@ export async function connectWire(port: number) {
     parseAnswers(received.slice(0, endOfAnswers(received, count)));
   return {
     socket,
+    /** True if nothing more can come. */
+    isClosed,
     /** All that came so far, since the last `send`. */
     text: (): string => received,
     /** Resolves with the first `count` answers. */

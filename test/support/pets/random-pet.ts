@@ -11,9 +11,7 @@ export function randomNewPet(random: Random): NewPet {
 }
 
 export function randomPet(random: Random): Pet {
-  const id = randomInt64(random);
-  const positive = id === -(2n ** 63n) || id === 0n ? 1n : id < 0n ? -id : id;
-  return { ...randomNewPet(random), id: positive };
+  return { ...randomNewPet(random), id: BigInt.asUintN(63, randomInt64(random)) || 1n };
 }
 
 /** The fields as a JSON object in any order, with whitespace and escapes, some keys given twice. */

@@ -12,7 +12,7 @@ import {
   KEY,
   listPets,
   PET,
-  runNode,
+  outputOf,
   startProgram,
   type ProgramOptions,
 } from './process.ts';
@@ -75,8 +75,7 @@ export async function assertCompiles(folder: string, text: string, options = {})
   const configuration = { compilerOptions: { ...STRICT, ...options }, files: ['program.mts'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(configuration));
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  const { code, stdout, stderr } = await runNode([tsc, '--project', folder]);
-  assert.equal(code, 0, stdout + stderr);
+  await outputOf([tsc, '--project', folder]);
 }
 
 /** Returns a PATH that has this Node as `node`, for scripts that begin with `#!`. */

@@ -72,10 +72,15 @@ export async function runNode(args: readonly string[], options: ProgramOptions =
   return { code: await run.exit(), stdout: run.stdout(), stderr: run.stderr() };
 }
 
-export type Result = Awaited<ReturnType<typeof runNode>>;
+/** As `runNode`, and fails unless the exit code is 0. Resolves with what was written to stdout. */
+export async function outputOf(...run: Parameters<typeof runNode>): Promise<string> {
+  const { code, stdout, stderr } = await runNode(...run);
+  assert.equal(code, 0, stdout + stderr);
+  return stdout;
+}
 
 /** Runs a script of the folder `scripts` to its end. */
-export function runScript(name: string, args: readonly string[], env = {}): Promise<Result> {
+export function runScript(name: string, args: readonly string[], env = {}) {
   return runNode([join(ROOT, 'scripts', name), ...args], { env });
 }
 
