@@ -66,17 +66,17 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
 }
 
 /**
- * Makes the found journal durable in its place, if it has pets that the data file lacks. Then
- * writes a data file if most pets are in that journal, so that not each start reads and writes them
- * again. Then writes a new journal; if that fails, continues with the found one.
+ * Makes the found journal durable in its place, even without pets: the disk may still have a commit
+ * in doubt, which the last process has cut off. Then writes a data file if most pets are in that
+ * journal, so that not each start reads and writes them again. Then writes a new journal; if that
+ * fails, continues with the found one.
  */
 async function beginJournal(
   { disk, paths, logger, pets }: StoreDeps,
   files: StoreFiles,
   { dataFile, dataFilePets, journal }: StoredData,
 ): Promise<void> {
-  const isNeeded = journal?.kind === 'follows' && pets.lastId !== dataFile?.lastId;
-  const found = isNeeded ? { ...journal, dataFile: dataFile! } : undefined;
+  const found = journal?.kind === 'follows' ? { ...journal, dataFile: dataFile! } : undefined;
   const syncFailure = await (found && files.syncFound(found, found.lastOffset).catch(errorOf));
   try {
     // Beside the new data file the found journal must be durable: it has the keys of its pets.
