@@ -40,10 +40,6 @@ test('A lock file with any content is locked, and left as it is', POSIX, async (
   assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o640);
 });
 
-test('A lock file that cannot be made is an error', async (t) => {
-  await assert.rejects(nodeDisk.lock(join(tempDir(t), 'none', 'lock')), { code: 'ENOENT' });
-});
-
 const FLOCKS: readonly (readonly [program: string | undefined, mode: number, error: RegExp])[] = [
   [undefined, 0, /^The command flock, which keeps a second process away, is not installed$/],
   ['no program', 0o644, /^The command flock, which .*, cannot be run: spawn flock EACCES$/],

@@ -116,26 +116,22 @@ test('A data file that is mounted by itself is refused', ROOT, async (t) => {
   }
 });
 
-test(
-  "A data file's name leaves room for those of its other files, or is refused",
-  POSIX,
-  async (t) => {
-    const folder = tempDir(t);
-    const pathOf = (bytes: number): string => join(folder, 'é'.repeat(20).padEnd(bytes - 20, 'x'));
-    for (const bytes of [230, 246, 255]) {
-      await assert.rejects(openFileStore({ path: pathOf(bytes) }), { code: 'ENAMETOOLONG' });
-      assert.deepEqual(readdirSync(folder), []);
-    }
-    const path = pathOf(229);
-    const store = await openFileStore({ path });
-    await store.create(REX);
-    writeFileSync(`${path}.other`, '');
-    renameSync(`${path}.other`, path);
-    await store.close();
-    const saved = readdirSync(folder).find((name) => name.includes('.saved-'));
-    assert.equal(Buffer.byteLength(saved ?? ''), 255);
-  },
-);
+test("A data file's name leaves room for those of its files, or is refused", POSIX, async (t) => {
+  const folder = tempDir(t);
+  const pathOf = (bytes: number): string => join(folder, 'é'.repeat(20).padEnd(bytes - 20, 'x'));
+  for (const bytes of [230, 246, 255]) {
+    await assert.rejects(openFileStore({ path: pathOf(bytes) }), { code: 'ENAMETOOLONG' });
+    assert.deepEqual(readdirSync(folder), []);
+  }
+  const path = pathOf(229);
+  const store = await openFileStore({ path });
+  await store.create(REX);
+  writeFileSync(`${path}.other`, '');
+  renameSync(`${path}.other`, path);
+  await store.close();
+  const saved = readdirSync(folder).find((name) => name.includes('.saved-'));
+  assert.equal(Buffer.byteLength(saved ?? ''), 255);
+});
 
 test('root without CAP_CHOWN serves from the folder of another user', ROOT, async (t) => {
   const folder = tempDir(t);
