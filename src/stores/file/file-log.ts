@@ -217,6 +217,7 @@ export class FileLog implements CommitLog {
     try {
       if (written.kind === 'in doubt') throw written.cause;
       // If a stat fails, the line may be in a file that a start would not read.
+      await this.#files.recognizeDataFile();
       this.#files.assertJournalIntact();
       this.#publish(commit);
     } catch (error) {

@@ -26,7 +26,7 @@ import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, readStart, withFileIfPresent } from './read-file.ts';
 import { recover } from './recovery.ts';
-import { refusalOf } from './stored-data.ts';
+import { withAdvice } from './stored-data.ts';
 import { assertArray } from './data-file.ts';
 import { storePaths, type StoreDeps } from './store-deps.ts';
 
@@ -52,9 +52,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(options.path));
-  await assertDataFile(disk, paths.dataFile, memory).catch(async (error: unknown) => {
-    throw await refusalOf({ disk, paths }, error);
-  });
+  await assertDataFile(disk, paths.dataFile, memory).catch(withAdvice({ disk, paths }));
   const clock: Clock = { ...systemClock, ...options };
   const { pets = new PetTable(memory), keys = new IdempotencyKeys(clock) } = options;
   const { randomBits = () => randomInt(2 ** 32) } = options;
@@ -67,7 +65,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     return new LogStore({ pets, keys }, new FileLog(deps, await recover(deps)));
   } catch (error) {
     await lock.release();
-    throw await refusalOf(deps, error);
+    throw error;
   }
 }
 

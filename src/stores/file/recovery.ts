@@ -23,7 +23,8 @@
 
 import { dirname } from 'node:path';
 import { messageOf } from '../../base/logger.ts';
-import { assertHasSaved, filesBeside, readStoredData, type StoredData } from './stored-data.ts';
+import { assertHasSaved, filesBeside, readStoredData, withAdvice } from './stored-data.ts';
+import type { StoredData } from './stored-data.ts';
 import { ReadOnlyError } from './lock.ts';
 import { removeFile } from './disk.ts';
 import { UNFINISHED, type StoreDeps } from './store-deps.ts';
@@ -35,7 +36,7 @@ import { StoreFiles } from './store-files.ts';
  */
 export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   const { disk, paths, logger, lock } = deps;
-  const data = await readStoredData(deps, (file) => file.sync());
+  const data = await readStoredData(deps, (file) => file.sync()).catch(withAdvice(deps));
   await assertHasSaved(deps);
   logContent(deps, data);
   for (const entry of data.keys) deps.keys.add(entry);
@@ -90,13 +91,13 @@ async function beginJournal(
   } catch (error) {
     if (error instanceof ReadOnlyError) throw error;
     const details = { file: paths.journal, cause: messageOf(error) };
-    if (found === undefined || files.durability() === 'data file') {
+    if (syncFailure === undefined && (!found || files.durability() === 'data file')) {
       // Another file may be at a path.
       await files.recognizeDataFile();
       const event = 'Cannot write a journal: creates are refused until it can be written';
       return logger('warn', event, details);
     }
-    const cause = syncFailure ?? (await files.useFound(found).catch(errorOf));
+    const cause = syncFailure ?? (await files.useFound(found!).catch(errorOf));
     if (cause === undefined) {
       return logger('warn', 'Cannot write a new journal: the existing one stays in use', details);
     }

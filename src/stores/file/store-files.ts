@@ -350,7 +350,6 @@ export class StoreFiles {
   async #removeJournal(): Promise<void> {
     const { disk, paths } = this.#deps;
     await this.#journal?.close();
-    if (disk.stat(paths.journal) === undefined) return;
     // From here on the data file is the only file that has the pets.
     await this.recognizeDataFile();
     await removeFile(disk, paths.journal);

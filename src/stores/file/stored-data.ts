@@ -158,15 +158,16 @@ export async function assertHasSaved(deps: DataFileDeps): Promise<void> {
 const RENAME_OR_MOVE =
   'rename it to the data file, and move the journal away; or move it away, to start without it';
 
-/** Returns the error of a refused start, which names the newest saved file first. */
-export async function refusalOf(
+/** Returns what throws the error of an unreadable file, with the newest saved file first. */
+export function withAdvice(
   deps: Pick<DataFileDeps, 'disk' | 'paths'>,
-  error: unknown,
-): Promise<unknown> {
-  const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
-  if (newest === undefined || messageOf(error).startsWith(newest)) return error;
-  const advice = `${newest} has all pets that a service saved: ${RENAME_OR_MOVE}`;
-  return new Error(`${advice}. ${messageOf(error)}`);
+): (error: unknown) => Promise<never> {
+  return async (error) => {
+    const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
+    if (newest === undefined) throw error;
+    const advice = `${newest} has all pets up to the time in its name: ${RENAME_OR_MOVE}`;
+    throw new Error(`${advice}. ${messageOf(error)}`);
+  };
 }
 
 /** What a data file has, for those who do not open a store. */
