@@ -87,6 +87,8 @@ function startMember(endpoint: string, dataFolder: string, peer: string, args: r
   return {
     endpoint,
     dataFolder,
+    /** For the bench. */
+    pid: () => child.pid,
     /** Sends a signal: SIGSTOP and SIGCONT, too. */
     signal: (signal: NodeJS.Signals): void => void child.kill(signal),
     /** Kills the member, and resolves when it has ended. */
