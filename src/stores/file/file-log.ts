@@ -13,8 +13,8 @@
  *   repairing a try fails; the data file has all pets, none in doubt     working, without a journal
  *   repairing a try fails otherwise                                     repairing, the doubt stays
  *   working, repairing
- *             the lock is lost, another file is at a path, or memory    readOnly, the doubt stays
- *             fails after a sync
+ *             the lock is lost, the data file is missing, another     readOnly, the doubt stays
+ *             file is at a path, or memory fails after a sync
  *   any       close, after the try in progress                          closed, the doubt stays
  *             unless a journal with it is durable
  *
