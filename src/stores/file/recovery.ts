@@ -18,8 +18,8 @@
  * it in the page cache only. The data file is synced (except on Windows, which syncs no file that
  * is open for reading only). The journal is made durable in its place, unless a backup shares it by
  * a hard link, and then written anew from memory, as in a running store, so that this store shares
- * no file with a process that still hangs. If there is no room for a new one, it stays in use; if it
- * cannot be made durable either, the start is refused.
+ * no file with a process that still hangs. If there is no room for a new one, it stays in use; if
+ * it cannot be made durable either, the start is refused.
  */
 
 import { dirname } from 'node:path';
