@@ -5,37 +5,33 @@
 
 import type { Memory } from '../../base/system.ts';
 
-/**
- * A column of numbers. It doubles as it fills; the half that is not used yet was never touched, and
- * so takes no memory of the machine.
- */
+/** A column of numbers, in blocks: what has been added is never copied again. */
 export class Column<A extends Uint32Array | BigInt64Array> {
   readonly #allocate: (length: number) => A;
-  #values: A;
+  readonly #blocks: A[] = [];
   length = 0;
 
   constructor(allocate: (length: number) => A) {
     this.#allocate = allocate;
-    this.#values = allocate(4);
   }
 
   /** Makes room for `count` more values, so that adding them cannot fail. */
   reserve(count: number): void {
     const needed = this.length + count;
-    if (needed <= this.#values.length) return;
-    const values = this.#allocate(Math.max(needed, 2 * this.#values.length));
-    (values as Uint32Array).set(this.#values as Uint32Array);
-    this.#values = values;
+    while (this.#blocks.length * BLOCK_LENGTH < needed) {
+      this.#blocks.push(this.#allocate(BLOCK_LENGTH));
+    }
   }
 
   push(value: A[number]): void {
-    if (this.length === this.#values.length) this.reserve(1);
-    this.#values[this.length] = value;
+    const offset = this.length & OFFSET_MASK;
+    if (offset === 0) this.reserve(1);
+    this.#blocks[this.length >>> BLOCK_BITS]![offset] = value;
     this.length += 1;
   }
 
   at(index: number): A[number] {
-    return this.#values[index]!;
+    return this.#blocks[index >>> BLOCK_BITS]![index & OFFSET_MASK]!;
   }
 
   /** Returns how many values are less than `bound`, by binary search. They must be ascending. */
@@ -44,12 +40,16 @@ export class Column<A extends Uint32Array | BigInt64Array> {
     let high = this.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#values[middle]! < bound) low = middle + 1;
+      if (this.at(middle) < bound) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
+
+const BLOCK_BITS = 13;
+const BLOCK_LENGTH: number = 1 << BLOCK_BITS;
+const OFFSET_MASK: number = BLOCK_LENGTH - 1;
 
 /**
  * The ids, as ranges of consecutive ids: two numbers for each range, its first id, and the index of
