@@ -77,10 +77,9 @@ export interface Unread {
 
 /**
  * Reads a file of any size through a window that moves over it. `read` gets the next bytes and
- * their position, reads the items with which they begin, and returns how many bytes it has read. It
- * gets a small piece first, and a longer one until that holds a complete item of at most
- * `maxBytes`: gigabytes without an item's end may follow a damaged byte. Resolves with what is left
- * when no item can be read.
+ * their position, reads the items with which they begin, and returns how many bytes it has read. The
+ * window grows until it holds a complete item of at most `maxBytes`: gigabytes without an item's end
+ * may follow a damaged byte. Resolves with what is left when no item can be read.
  */
 export async function readItems(
   file: DiskFile,
@@ -90,33 +89,26 @@ export async function readItems(
 ): Promise<Unread> {
   let window = memory.bytes(WINDOW_BYTES);
   let bytes = window.subarray(0, 0);
-  let [position, pieceBytes, atEnd] = [0, PIECE_BYTES, false];
+  let [position, atEnd] = [0, false];
   for (;;) {
-    const used = read(bytes.subarray(0, pieceBytes), position);
+    const used = read(bytes, position);
+    if (used === 0 && (atEnd || bytes.length >= maxBytes)) return { bytes, position, atEnd };
     position += used;
-    bytes = bytes.subarray(used);
-    if (used > 0) pieceBytes = PIECE_BYTES;
-    else if (pieceBytes < bytes.length) pieceBytes *= 2;
-    else if (atEnd || bytes.length >= maxBytes) return { bytes, position, atEnd };
-    else {
-      let { length } = bytes;
-      if (length === window.length) window = memory.bytes(Math.min(2 * length, maxBytes + 1));
-      bytes.copy(window);
-      while (length < window.length && !atEnd) {
-        const count = await file.read(window, length, window.length - length, position + length);
-        atEnd = count === 0;
-        length += count;
-      }
-      bytes = window.subarray(0, length);
+    const rest = bytes.subarray(used);
+    let { length } = rest;
+    if (length === window.length) window = memory.bytes(Math.min(2 * length, maxBytes + 1));
+    rest.copy(window);
+    while (length < window.length && !atEnd) {
+      const count = await file.read(window, length, window.length - length, position + length);
+      atEnd = count === 0;
+      length += count;
     }
+    bytes = window.subarray(0, length);
   }
 }
 
-/** At first. A window costs one read of the disk, for which a start waits. */
-const WINDOW_BYTES: number = 1 << 18;
-
 /** At first. A text of this length is in the young part of V8's heap, and is freed early. */
-const PIECE_BYTES: number = 1 << 16;
+const WINDOW_BYTES: number = 1 << 16;
 
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {
