@@ -77,9 +77,9 @@ export interface Unread {
 
 /**
  * Reads a file of any size through a window that moves over it. `read` gets the next bytes and
- * their position, reads the items with which they begin, and returns how many bytes it has read. The
- * window grows until it holds a complete item of at most `maxBytes`: gigabytes without an item's end
- * may follow a damaged byte. Resolves with what is left when no item can be read.
+ * their position, reads the items with which they begin, and returns how many bytes it has read.
+ * The window grows until it holds a complete item of at most `maxBytes`: gigabytes without an
+ * item's end may follow a damaged byte. Resolves with what is left when no item can be read.
  */
 export async function readItems(
   file: DiskFile,
