@@ -56,7 +56,7 @@ export async function readStart(file: DiskFile, memory: Memory, maxBytes: number
 
 /** Resolves with the CRC-32 of the first `lengthBytes` bytes of a file. */
 export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory): Promise<number> {
-  const bytes = memory.bytes(Math.min(lengthBytes, 1 << 20));
+  const bytes = memory.bytes(Math.min(lengthBytes, WINDOW_BYTES));
   let crc = 0;
   for (let at = 0; at < lengthBytes; at += bytes.length) {
     const chunk = bytes.subarray(0, lengthBytes - at);
