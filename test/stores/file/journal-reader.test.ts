@@ -17,6 +17,7 @@ import { journalLines, linesOf, pendingPet, REX } from '../../support/disk/journ
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 import { usedBytes } from '../../support/process/heap.ts';
+import { until } from '../../support/until.ts';
 
 const PATH = 'pets.json.journal';
 const DATA_FILE = { crc: 0x5b4e8c1a, lastId: 0n };
@@ -86,8 +87,9 @@ test('The keys of a journal keep nothing else of it in memory', async () => {
   const bytes = Buffer.concat(linesOf([HEADER, ...texts]));
   const before = usedBytes();
   const { keys } = (await read(bytes)).content;
-  const kept = usedBytes() - before;
-  assert.ok(keys.length === 300 && kept < 4 << 20, `${kept} bytes`);
+  // Node 26 counts buffers that were freed until a later turn of the event loop.
+  await until(() => usedBytes() - before < 4 << 20);
+  assert.ok(keys.length === 300 && bytes.length > 15_000_000);
 });
 
 test('The examples of the page are what the store writes', () => {
