@@ -27,7 +27,7 @@ const HEADER = headerText(DATA_FILE);
 const rexes = (count: number): readonly NewPet[] => Array<NewPet>(count).fill(REX);
 const named = (length: number): NewPet => ({ name: 'é'.repeat(length / 2), categoryId: 7n });
 
-/** The sizes of lines, over windows of 1 MiB, that grow for a longer line. */
+/** The sizes of lines, over windows of 64 KiB, which grow for a longer line. */
 const JOURNALS: Readonly<Record<string, readonly (readonly NewPet[])[]>> = {
   'lines longer than a window, or across its end': [
     10, 3_000_000, 10, 700_000, 700_000, 700_000, 10,
