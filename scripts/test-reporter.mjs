@@ -15,7 +15,8 @@ export default async function* report(events) {
     const { type, data: { file, skip } = {} } = event;
     // Files run side by side; their results come one file after the other.
     if (/start|enqueue|dequeue|complete/.test(type)) continue;
-    if (file !== undefined && file !== shown) yield `${relative('.build/test', file)}\n`;
+    // A test may be declared in a helper, which is no test file.
+    if (file !== shown && /\.test\.[jt]s$/.test(file ?? '')) yield `${relative('test', file)}\n`;
     shown = file;
     if (type === 'test:fail') failed = file;
     const isNote = type === 'test:diagnostic' && file !== undefined && file !== failed;

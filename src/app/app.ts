@@ -80,7 +80,9 @@ export function createApp(options: AppOptions): App {
   const logger = safeLogger(options.log ?? silentLogger);
   const warnOfKeys = (apiKeys: readonly ApiKeyOption[]): void => {
     if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
-    logger('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
+    logger('warn', 'No API key is valid for the API, only for the metrics', {
+      keys: apiKeys.length,
+    });
   };
   let keys = createKeyring(options.apiKeys);
   warnOfKeys(options.apiKeys);

@@ -235,9 +235,7 @@ function messageText(
   hidden: HeaderFields = {},
 ): string {
   const names = new Headers(hidden);
-  const fields = [...headers].map(
-    ([name, value]) => `${name}: ${names.has(name) ? '***' : value}`,
-  );
+  const fields = [...headers].map(([name, value]) => `${name}: ${names.has(name) ? '***' : value}`);
   return [firstLine, ...fields, '', body].join('\n');
 }
 

@@ -153,7 +153,10 @@ test('The plain service passes every check, and those of faults at each level', 
   assert.deepEqual(unseenHere, expected);
   const day = checksOf('http', ['decisions/pet-id-code', 'decisions/removal']);
   const past = await othersOf(t, { now: () => AFTER_REMOVAL_MS }, day);
-  assert.deepEqual(past, day.map(({ id }) => `${id} not observed`));
+  assert.deepEqual(
+    past,
+    day.map(({ id }) => `${id} not observed`),
+  );
   for (const title of Object.keys(FAULTS)) {
     assert.ok(!plainDiffers.has(`${checkOf(title)} differ`), title);
   }

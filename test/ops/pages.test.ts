@@ -291,7 +291,10 @@ const UNIT = blockOf(OPERATIONS, 'ini', '[Service]');
 
 test('systemd-analyze accepts both units of the page', needs('systemd-analyze'), (t) => {
   const folder = tempDir(t);
-  const units = { 'petstore.service': UNIT, 'petstore.socket': blockOf(OPERATIONS, 'ini', '[Socket]') };
+  const units = {
+    'petstore.service': UNIT,
+    'petstore.socket': blockOf(OPERATIONS, 'ini', '[Socket]'),
+  };
   assert.ok(units['petstore.socket'].includes(`ListenStream=${ADDRESS}\n`));
   for (const [name, unit] of Object.entries(units)) {
     writeFileSync(join(folder, name), unit.replaceAll('/usr/bin/node', process.execPath));

@@ -37,6 +37,9 @@ export class Tried {
 /** Without --all, one in this many is tried. Ended starts are a part of the tried starts. */
 const SAMPLE = { faults: 5, moments: 2, starts: 2, endedStarts: 12 };
 
+/** TEST_CASE='EIO once from operation 57 (sync)' tries only that fault, for a debugger. */
+const ONLY_CASE = process.env['TEST_CASE'];
+
 /** True for one in `oneIn` of the things with different keys, and for all with --all. */
 export function isInSample(key: string, oneIn: number): boolean {
   return isWhole || crc32(`${SEED} ${key}`) % oneIn === 0;
@@ -92,6 +95,8 @@ export class Simulation {
   }
 
   #isTried(key: string, oneIn: number): boolean {
+    // A complaint begins with the name of its case. Of that one everything is tried.
+    if (ONLY_CASE !== undefined) return oneIn !== SAMPLE.faults || ONLY_CASE.startsWith(key);
     return this.#options.isSearch === true || isInSample(key, oneIn);
   }
 

@@ -113,7 +113,10 @@ test('A CONNECT behind a last response writes nothing, and resets nothing', asyn
     assert.deepEqual(statusesOf(answers), [401]);
   }
   // The client itself may reset a connection, since it does not send the rest.
-  assert.ok(codes.every((code) => code === 'ECONNRESET'), codes.join());
+  assert.ok(
+    codes.every((code) => code === 'ECONNRESET'),
+    codes.join(),
+  );
 });
 
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];

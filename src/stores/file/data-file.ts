@@ -106,7 +106,10 @@ export async function readDataFile(
   let isCanonical = true;
   let crc = 0;
   let unread = await readItems(file, memory, MAX_LINE_BYTES, (bytes, position) => {
-    const lines = bytes.subarray(0, readLines(bytes, pets, run, () => (isCanonical = false)));
+    const lines = bytes.subarray(
+      0,
+      readLines(bytes, pets, run, () => (isCanonical = false)),
+    );
     assertUtf8(path, lines, position);
     crc = zlib.crc32(lines, crc);
     return lines.length;

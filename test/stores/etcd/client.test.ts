@@ -104,7 +104,7 @@ test('After an endless response a transaction is: too long', async (t) => {
   assert.equal(await callerOf(t, await startMember(t, pour))(), 'too long');
 });
 
-describe('The client', { concurrency: 4 }, () => {
+describe('The client', () => {
   for (const [what, handler, kind] of OUTCOMES) {
     test(`After ${what} a transaction is: ${kind}`, async (t) => {
       assert.equal(await callerOf(t, await startMember(t, handler))(), kind);

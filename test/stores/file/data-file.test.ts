@@ -116,7 +116,9 @@ test('A file that is not JSON is refused at the end of its pets in the canonical
   for (const rest of ['\nx', '\0']) {
     await assertRefused(ARRAY + rest, `pets.json is damaged at byte ${ARRAY.length}: ${NO_JSON}`);
   }
-  const handmade = ['.5\n]', 'e5\n]', ',\n]', `${TOM}]`, ',\n7,]'].map((rest) => `[\n${REX}${rest}`);
+  const handmade = ['.5\n]', 'e5\n]', ',\n]', `${TOM}]`, ',\n7,]'].map(
+    (rest) => `[\n${REX}${rest}`,
+  );
   for (const text of ['[', `[${REX},{"id":2,"na`, `[\n${REX.replace('7', '07')}]`, ...handmade]) {
     const start = `pets.json is not a list of pets. It was left as it is:\n  ${NO_JSON}`;
     await assertRefused(text, start);

@@ -123,5 +123,8 @@ test('copy-pets --to fails if the keys could not be written', async (t) => {
     if (to.endsWith('.journal')) throw new Error('No room');
     return rename(from, to);
   });
-  await assert.rejects(exportDataFile(path, { pets, keys }), /, for the keys, could not be written$/);
+  await assert.rejects(
+    exportDataFile(path, { pets, keys }),
+    /, for the keys, could not be written$/,
+  );
 });

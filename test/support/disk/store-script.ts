@@ -10,7 +10,11 @@ import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../../src/base/system.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { loadStoredData, verifyData, type WholeData } from '../../../src/stores/file/stored-data.ts';
+import {
+  loadStoredData,
+  verifyData,
+  type WholeData,
+} from '../../../src/stores/file/stored-data.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { encodeLine } from '../../../src/stores/file/journal-line.ts';
@@ -342,8 +346,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     return `pets of each line: ${sizes.join(', ')}`;
   },
   /** Writes a data file of so many pets, called Rex. */
-  'data-file': ({ memory }, count) =>
-    memory.write(pathOf('data-file'), dataFileOf(Number(count))),
+  'data-file': ({ memory }, count) => memory.write(pathOf('data-file'), dataFileOf(Number(count))),
   /** Writes a journal after that data file, or the one that is there: `journal 2: 1, 3, 1*2500`. */
   journal({ memory }, text) {
     const [pets = '', sizes = ''] = text.split(':');
