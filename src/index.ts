@@ -21,8 +21,8 @@ export {
 export type { PetAccess, PetAccessCreateOptions, PetAccessPage } from './model/pet-access.ts';
 export type { ProcessStats, Runtime } from './ops/runtime.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
-export type { CreatedPet, Durability, MaybePromise, PetCount } from './model/pet-store.ts';
-export type { PetPage, PetQuery, PetStore, StoreStats } from './model/pet-store.ts';
+export type { CreatedPet, MaybePromise, PetCount, PetPage } from './model/pet-store.ts';
+export type { PetQuery, PetStore, StoreStats, WherePetsAre } from './model/pet-store.ts';
 export {
   formatMembers,
   formatPet,

@@ -7,6 +7,7 @@
  */
 
 import { once } from 'node:events';
+import { writeSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isatty } from 'node:tty';
@@ -14,14 +15,13 @@ import type { AppOptions } from './app/app-options.ts';
 import { readApiKeys, readApiKeysFile, type ApiKeySource } from './app/read-api-keys.ts';
 import { createApp, type App } from './app/app.ts';
 import type { Command } from './base/command-line.ts';
-import { messageOf } from './base/logger.ts';
+import { messageOf, type LogDetails } from './base/logger.ts';
 import { quote } from './base/quote.ts';
 import { VERSION, nodeVersionProblem } from './base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
-import { isDurable } from './model/pet-store.ts';
 import { createJsonLogger } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
 import { FailureReport } from './stores/failure-report.ts';
@@ -31,8 +31,6 @@ import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 const DRAIN_MS = 5_000;
 /** How long a graceful shutdown may take. */
 const STOP_DEADLINE_S = 10;
-/** How long it may take if only memory has the pets. */
-const LAST_DEADLINE_S = 70;
 
 /** The descriptor of the socket that a supervisor passes on, TCP or Unix. */
 const INHERITED_FD = 3;
@@ -44,6 +42,8 @@ const INHERITED_FD = 3;
 const INHERITED_BACKLOG = 4096;
 
 const logger = createJsonLogger((line) => process.stderr.write(`${line}\n`));
+/** For the last line before the process ends, which would not wait for a stream. */
+const lastLogger = createJsonLogger((line) => writeSync(process.stderr.fd, `${line}\n`));
 
 /**
  * The standard streams on a terminal at the start: any of them, since output is often redirected.
@@ -173,7 +173,7 @@ function describeBackend({ dataFile, memory, etcd }: AppOptions): readonly [stri
     return [sentence, { etcd: endpoints.join(), prefix }];
   }
   if (dataFile !== undefined) {
-    return [`keeps its pets in ${dataFile}, with a journal next to it`, { dataFile }];
+    return [`keeps its pets in ${dataFile}`, { dataFile }];
   }
   const inMemory = 'keeps its pets in memory only, until it ends';
   if (typeof memory !== 'object') return [inMemory, { memory }];
@@ -214,10 +214,7 @@ async function listen(
 /** Stops the service on a signal, and if the store is lost. Returns what a signal does. */
 function stopOnSignals(app: App, server: Server): (signal: NodeJS.Signals) => void {
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (isStopping) {
-      logger('warn', 'Ended by a second signal', { signal });
-      process.exit(1);
-    }
+    if (isStopping) endNow(app, 1, 'Ended by a second signal', { signal });
     logger('info', 'Stopping', { signal });
     void stopAndExit(app, server, 0);
   };
@@ -255,12 +252,23 @@ function exitAtDeadline(app: App, exitCode: number): void {
   setInterval(() => {
     seconds += 1;
     if (seconds < STOP_DEADLINE_S) return;
-    const pets = app.durability();
-    if (pets === 'memory' && seconds < LAST_DEADLINE_S) return;
-    const details = pets === undefined ? {} : { pets };
-    logger('error', 'Graceful shutdown timed out', { deadlineMs: seconds * 1000, ...details });
-    process.exit(pets !== undefined && isDurable(pets) ? exitCode : 1);
+    const isSafe = [undefined, 'data file'].includes(app.durability());
+    endNow(app, isSafe ? exitCode : 1, 'Graceful shutdown timed out', { seconds });
   }, 1000);
+}
+
+/**
+ * Ends the process at once, with a last line that says what has the pets. While a call of the disk
+ * hangs, `process.exit` would wait for its thread for ever: then the process kills itself.
+ */
+function endNow(app: App, exitCode: number, event: string, details: LogDetails): never {
+  const pets = app.durability();
+  // If the reader of the log has stopped, one more line would wait for it.
+  if (process.stderr.writableLength === 0) {
+    lastLogger('error', event, { ...details, ...(pets === undefined ? {} : { pets }) });
+  }
+  if (app.isWriting()) process.kill(process.pid, 'SIGKILL');
+  process.exit(exitCode);
 }
 
 /** Returns what a SIGHUP does: it means "read the API keys file again", or a closed terminal. */

@@ -27,12 +27,12 @@ import { safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { assertNoProblems } from '../base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
-import { StoreUnavailableError, type Durability, type PetStore } from '../model/pet-store.ts';
+import { StoreUnavailableError, type PetStore, type WherePetsAre } from '../model/pet-store.ts';
 import { identifyRequest, logRequest } from '../ops/logs.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
 import { createMetrics } from '../ops/metrics.ts';
-import { verifyData } from '../stores/file/stored-data.ts';
+import { checkDataFile } from '../stores/copies.ts';
 import { openFileStore } from '../stores/file/file-store.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 import { createMemoryStore } from '../stores/memory-store.ts';
@@ -46,9 +46,9 @@ export interface App {
   /** Opens the store, once. Rejects if it cannot be opened. */
   open(): Promise<void>;
   /**
-   * Resolves with the reason if the store cannot continue, but its pets are safe and only a new
-   * process may continue with them: it has lost its lock or its log in etcd, or memory failed after
-   * a sync. Otherwise it never settles.
+   * Resolves with the reason if the store cannot continue, but its pets are safe: another program
+   * changed its data file, or its log in etcd, or memory failed after a sync. Otherwise it never
+   * settles.
    */
   readonly lost: Promise<Error>;
   /** Puts other API keys in force, from the next request on. */
@@ -56,7 +56,9 @@ export interface App {
   /** Makes the app not ready: it refuses creates, and still serves reads. */
   drain(): void;
   /** Returns where the acknowledged pets are, or undefined if the store does not know. */
-  durability(): Durability | undefined;
+  durability(): WherePetsAre | undefined;
+  /** True while a call of the disk is in progress, which may hang. */
+  isWriting(): boolean;
   /** Waits for an `open` in progress, completes the creates in progress, and closes the store. */
   close(): Promise<void>;
 }
@@ -160,6 +162,7 @@ export function createApp(options: AppOptions): App {
       isStopping = true;
     },
     durability: () => store?.durability?.(),
+    isWriting: () => store?.isWriting?.() ?? false,
     async close() {
       isStopping = true;
       metrics.close();
@@ -188,6 +191,9 @@ async function openStore(
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log: logger });
-  const { pets } = await verifyData(nodeDisk, path);
-  return createMemoryStore(pets.pets());
+  const content = await checkDataFile(nodeDisk, path, true);
+  if (content.form === 'commits' && content.end === 'torn') {
+    logger('warn', 'The data file ends with a commit that is not complete', { file: path });
+  }
+  return createMemoryStore(content.pets.pets());
 }

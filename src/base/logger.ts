@@ -4,12 +4,11 @@ import { constants } from 'node:os';
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
-/** `event` is one plain sentence. `details` are fields to search for, never a key or a pet. */
-export type Logger = (
-  level: LogLevel,
-  event: string,
-  details?: Readonly<Record<string, string | number | boolean | bigint>>,
-) => void;
+/** Fields to search for, never an API key or a pet. */
+export type LogDetails = Readonly<Record<string, string | number | boolean | bigint>>;
+
+/** `event` is one plain sentence. */
+export type Logger = (level: LogLevel, event: string, details?: LogDetails) => void;
 
 export const silentLogger: Logger = () => undefined;
 

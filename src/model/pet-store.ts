@@ -78,20 +78,17 @@ export interface PetStore {
   drain?(): void;
 
   /** Where the acknowledged pets are, for a store that keeps files. */
-  durability?(): Durability | undefined;
+  durability?(): WherePetsAre | undefined;
+
+  /** True while a call of the disk is in progress, which may hang. */
+  isWriting?(): boolean;
 }
 
 /**
- * Where all acknowledged pets are: in the data file; in it and its journal; in an extra file, since
- * the store could no longer write those two; some in memory only; or unknown, since a commit is in
- * progress, or the disk does not say.
+ * Where all acknowledged pets are: in the data file; in an extra file, since another program changed
+ * the data file; or in memory only, so that they are lost if the process ends.
  */
-export type Durability = 'data file' | 'journal' | 'saved file' | 'memory' | 'unknown';
-
-/** True if the pets outlive the process. */
-export function isDurable(location: Durability): boolean {
-  return location === 'data file' || location === 'journal' || location === 'saved file';
-}
+export type WherePetsAre = 'data file' | 'saved file' | 'memory';
 
 /** What a store measures. The optional ones belong to one kind of store each. */
 export interface StoreStats {
@@ -108,10 +105,8 @@ export interface StoreStats {
   /** Idempotency keys that are held, and those that were evicted before they expired. */
   readonly keysHeld: number;
   readonly keysEvicted: number;
-  /** The file store's: syncs of the journal that did not fail, and the length of its files. */
-  readonly syncSeconds?: Histogram;
-  readonly journalBytes?: number;
-  readonly snapshotBytes?: number;
+  /** The file store's: the length of its file. */
+  readonly dataFileBytes?: number;
   /** The etcd store's: calls by purpose and result, and slots that another process took first. */
   readonly calls?: readonly {
     readonly call: string;

@@ -85,21 +85,36 @@ export function parseNewPet(text: string): NewPet {
 /** Returns the Pet in a JSON text. Throws a SyntaxError or InvalidPetError. */
 export function parsePet(text: string): Pet {
   const { value, literals } = parseIndexedJson(text);
-  return readObject(value, literals, 'a pet', readPet);
+  return readObject(value, literals, 'a pet', (members) => readPet(members));
+}
+
+/** A Pet that was read, with the text members that it has beside a Pet's. */
+export interface ParsedPet extends Pet {
+  readonly more: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Returns each Pet of a JSON array, or the error of that element. Throws a SyntaxError, and
- * InvalidPetError for other JSON.
+ * Returns each Pet of a JSON array, or the error of that element. A pet may also have the members
+ * that `more` names. With `givesIds`, the pets get the ids 1, 2, 3 and so on if none of them has
+ * one. Throws a SyntaxError, and InvalidPetError for other JSON.
  */
-export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
+export function parsePets(
+  text: string,
+  more: readonly string[] = [],
+  givesIds = false,
+): readonly (ParsedPet | InvalidPetError)[] {
   const { value, literals } = parseIndexedJson(text);
   if (!Array.isArray(value)) {
     throw new InvalidPetError(`Expected an array of pets but got ${shown(value, literals)}`);
   }
-  return value.map((item: unknown) => {
+  const items = value as readonly unknown[];
+  const lackIds = givesIds && items.every((item) => isObject(item) && item['id'] === undefined);
+  return items.map((item, index) => {
     try {
-      return readObject(item, literals, 'a pet', readPet);
+      return readObject(item, literals, 'a pet', (members) => {
+        const id = lackIds ? BigInt(index + 1) : undefined;
+        return { ...readPet(members, more, id), more: members.value };
+      });
     } catch (error) {
       if (error instanceof InvalidPetError) return error;
       throw error;
@@ -108,9 +123,9 @@ export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
 }
 
 /** As `parsePets`, but returns no pets for a text that is not a JSON array. */
-export function petsIn(text: string): ReturnType<typeof parsePets> {
+export function petsIn(text: string, more?: readonly string[]): ReturnType<typeof parsePets> {
   try {
-    return parsePets(text);
+    return parsePets(text, more);
   } catch (error) {
     // Memory may fail, too.
     if (error instanceof SyntaxError || error instanceof InvalidPetError) return [];
@@ -135,12 +150,13 @@ function readObject<T>(
 }
 
 /** Returns the Pet. An unknown member is refused, since it must not be lost. */
-function readPet(members: Members): Pet {
+function readPet(members: Members, more: readonly string[] = [], givenId?: bigint): Pet {
   const { value, invalid } = members;
   for (const key of Object.keys(value)) {
-    if (!MEMBERS.includes(key)) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
+    const isKnown = MEMBERS.includes(key) || more.includes(key);
+    if (!isKnown) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
   }
-  const id = readInteger(members, 'id');
+  const id = givenId ?? readInteger(members, 'id');
   if (id <= 0n) invalid.push(`id must be positive, not ${id}`);
   return { id, ...readMembers(members) };
 }

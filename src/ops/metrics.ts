@@ -14,7 +14,7 @@ import { textResponse } from '../http/api-response.ts';
 import type { KeyUse } from '../http/request-header.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
-import type { PetCount, PetStore } from '../model/pet-store.ts';
+import type { PetCount, PetStore, WherePetsAre } from '../model/pet-store.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Metrics {
@@ -80,6 +80,8 @@ const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
+const LOCATIONS: readonly WherePetsAre[] = ['data file', 'saved file', 'memory'];
+
 interface ResponseCounts {
   /** The numbers of responses by status, and their times. */
   readonly byOperation: Map<string, { byStatus: Map<number, number>; duration: Histogram }>;
@@ -95,6 +97,7 @@ function readMetrics(
 ): MetricTable {
   const { runtime } = sources;
   const store = sources.store().stats?.();
+  const where = sources.store().durability?.();
   const running = runtime?.processStats?.();
   const uses = sources.keyUses();
   const operations = [...responses.byOperation];
@@ -148,8 +151,11 @@ function readMetrics(
       ],
       petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
       petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],
-      petstore_store_journal_bytes: ['Length of the journal', store?.journalBytes],
-      petstore_store_snapshot_bytes: ['Length of the data file', store?.snapshotBytes],
+      petstore_store_data_file_bytes: ['Length of the data file', store?.dataFileBytes],
+      petstore_store_pets_location: [
+        '1 for what has all acknowledged pets: the data file, a saved file, or only memory',
+        where && LOCATIONS.map((at) => ({ labels: { at }, value: at === where ? 1 : 0 })),
+      ],
       petstore_http_connections: ['Open connections', runtime?.openConnections()],
       process_start_time_seconds: ['Start of the process, seconds since 1970', running?.startTime],
       process_resident_memory_bytes: ['Resident memory size', running?.residentMemoryBytes],
@@ -167,7 +173,6 @@ function readMetrics(
       ],
       petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
       petstore_store_commit_duration_seconds: ['Time of a commit', store?.commitSeconds],
-      petstore_store_sync_duration_seconds: ['Time of a sync of the journal', store?.syncSeconds],
       petstore_etcd_barrier_duration_seconds: ['Wait of reads for etcd', store?.barrierSeconds],
     },
   };

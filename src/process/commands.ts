@@ -10,14 +10,24 @@ import crypto from 'node:crypto';
 import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
 import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
 import { messageOf } from '../base/logger.ts';
-import { verifyData } from '../stores/file/stored-data.ts';
+import {
+  assertWhole,
+  backUp,
+  checkDataFile,
+  loadDataFile,
+  loadProvenCommits,
+  makeDataFile,
+} from '../stores/copies.ts';
+import type { Tables } from '../stores/file/format.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
 export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
   'make-key': ['[name]', 'print a new API key, and its line for the API keys file'],
-  'check-data': ['[file]', 'check a data file and its journal, and change nothing'],
+  'check-data': ['[file]', 'check a data file, and change nothing'],
+  backup: ['FILE', 'copy the data file, also beside a running service'],
+  import: ['FROM', 'make a data file of any JSON array of pets, or of a damaged one'],
   'copy-pets': ['<options>', 'copy pets between a data file and an etcd cluster'],
   'init-etcd': ['[--etcd URLS]', 'make a new log in an etcd cluster, before the first start'],
   conformance: ['URL --key KEY', 'check a service against the API specification'],
@@ -29,6 +39,8 @@ const LOADERS: ReadonlyMap<string, () => Command | Promise<Command>> = new Map(
   Object.entries({
     'make-key': () => makeKey,
     'check-data': () => checkData,
+    backup: () => backup,
+    import: () => importPets,
     'copy-pets': async () => (await import('./etcd-commands.ts')).copyPets,
     'init-etcd': async () => (await import('./etcd-commands.ts')).initEtcd,
     conformance: async () => (await import('../kit/command.ts')).conformance,
@@ -76,42 +88,87 @@ Prints a new API key for the client, and its line for the API keys file.
   },
 };
 
-/**
- * Prints how many pets a data file and its journal have, or the first thing that is wrong, and
- * where. It changes nothing, whether or not a service is using them.
- */
+/** Prints what a start would find in a data file, or the first thing that is wrong, and where. */
 const checkData: Command = {
   usage: `Usage: petstore check-data [FILE]
 
-Checks a data file and its journal, and changes nothing. Without a file it
-checks PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged or missing.
+Checks a data file, and changes nothing, whether or not a service uses it. Without FILE it checks
+PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged, missing, or, unless a service uses it,
+not complete.
 `,
   operands: 1,
   read(line, { env, print }) {
     const [named] = line.operands;
     const path = named ? readDataFilePath(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
-      const data = await verifyData(nodeDisk, path);
-      const { length, lastId } = data.pets;
-      const { dataFile, dataFilePets, journal, keys, droppedKeys } = data;
-      const isJournaled = length > dataFilePets;
-      const inJournal = isJournaled ? `, ${length - dataFilePets} of them in the journal only` : '';
-      print(`${path}: ${counted(length, 'pet')}, the greatest id is ${lastId}${inJournal}`);
-      if (keys.length > 0) print(counted(keys.length, 'idempotency key'));
-      if (droppedKeys > 0) {
-        const belong = droppedKeys === 1 ? 'belongs to a pet that is' : 'belong to pets that are';
-        const many = counted(droppedKeys, 'idempotency key');
-        print(`${many} ${belong} missing or different, and will be forgotten`);
+      const content = await checkDataFile(nodeDisk, path);
+      if (!content.isInUse) assertWhole(path, content);
+      printPets(print, path, content);
+      if (content.keys.length > 0) print(counted(content.keys.length, 'idempotency key'));
+      if (content.isInUse) print('A service uses the file, and may be writing a commit');
+      if (content.form === 'array') {
+        print('It has no marks: a changed letter would not be noticed. A start adds them');
+        return 0;
       }
-      if (dataFile?.hasChecksum === false) {
-        print('The data file has no checksum line: a changed letter in it would not be noticed');
-      }
-      if (journal !== undefined && journal.tornBytes > 0) {
-        print(`${journal.tornBytes} bytes at the journal's end are a commit that is not complete`);
-      }
+      print(`The last commit begins at byte ${content.lastCommitAt}`);
+      if (content.isInUse || content.end === 'whole') return 0;
+      print(`The file's end is missing behind byte ${content.place.end - 1}: a start writes it`);
+      return 1;
     };
   },
 };
+
+/** Copies the whole commits of the data file. */
+const backup: Command = {
+  usage: `Usage: petstore backup FILE [--data-file PATH] [--replace]
+
+Copies the data file into FILE, whether or not a service uses it, and makes the copy durable. The
+data file is that of PATH, of PETSTORE_DATA_FILE, or data/pets.json. FILE must not exist, unless
+--replace is given: then the copy replaces it when it is complete.
+`,
+  operands: 1,
+  flags: { 'data-file': 'text', replace: 'plain' },
+  read(line, { env, print }) {
+    const to = readDataFilePath(line, line.operands[0], 'FILE');
+    const named = line.flags.get('data-file');
+    const from = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
+    return async () => {
+      const tables = await backUp(nodeDisk, from, to, line.flags.has('replace'));
+      printPets(print, to, tables);
+    };
+  },
+};
+
+/** Makes a data file of the pets in another file. */
+const importPets: Command = {
+  usage: `Usage: petstore import FROM [--data-file PATH] [--intact]
+
+Makes a data file of FROM, any JSON array of pets. Either all pets have ascending ids, or none has
+an id: then they get 1, 2, 3 and so on. The data file is that of PATH, of PETSTORE_DATA_FILE, or
+data/pets.json, and must not exist.
+--intact  takes out of a damaged data file the pets of each commit that its marks prove.
+`,
+  operands: 1,
+  flags: { 'data-file': 'text', intact: 'plain' },
+  read(line, { env, print, printError }) {
+    const from = readDataFilePath(line, line.operands[0], 'FROM');
+    const named = line.flags.get('data-file');
+    const to = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
+    return async () => {
+      const tables = line.flags.has('intact')
+        ? await loadProvenCommits(nodeDisk, from, ({ start, end }) => {
+            printError(`bytes ${start} to ${end} of ${from} are left out: no mark proves them`);
+          })
+        : await loadDataFile(nodeDisk, from, true);
+      await makeDataFile(nodeDisk, to, tables);
+      printPets(print, to, tables);
+    };
+  },
+};
+
+function printPets(print: (text: string) => void, path: string, { pets }: Tables): void {
+  print(`${path}: ${counted(pets.length, 'pet')}, the greatest id is ${pets.lastId}`);
+}
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -8,7 +8,7 @@
  */
 
 import type { StoredPet } from '../model/pet.ts';
-import type { Durability, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
+import type { StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
 import type { PendingPet } from './commit.ts';
 import type { Outcome } from './commit-queue.ts';
 import type { KeyHash } from './table/idempotency-keys.ts';
@@ -78,7 +78,6 @@ export interface CommitLog {
   /** As in PetStore. */
   readonly lost: Promise<Error>;
   drain?(): void;
-  durability?(): Durability;
   stats(): Partial<StoreStats>;
 
   /** Called when no commit is in progress, and none will come. Rejects if the pets are not safe. */

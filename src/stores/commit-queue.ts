@@ -10,9 +10,12 @@
 /** The result of an item, or why it failed. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
 
-/** Makes the items durable together, and resolves with the outcome of each. */
+/**
+ * Makes items durable together, and resolves with the outcome of each. It takes the items by the
+ * function that it gets, once, as late as it can: those that arrive before share the commit.
+ */
 export type CommitItems<Item, Result> = (
-  items: readonly Item[],
+  take: () => readonly Item[],
 ) => Promise<readonly Outcome<Result>[]>;
 
 /** At either bound the queue is full. */
@@ -28,7 +31,6 @@ interface Queued<Item, Result> {
 export class CommitQueue<Item, Result> {
   readonly #commit: CommitItems<Item, Result>;
   readonly #fullCommitBytes: number;
-  readonly #beforeCommit: (() => Promise<void>) | undefined;
   #queue: Queued<Item, Result>[] = [];
   /** How many items wait elsewhere (see `hold`). */
   #held = 0;
@@ -39,18 +41,10 @@ export class CommitQueue<Item, Result> {
   /** Resolves when the queue is empty; undefined if no commit is in progress. */
   #running: Promise<void> | undefined;
 
-  /**
-   * A commit takes items until they have `fullCommitBytes`, so the last one may exceed them.
-   * `beforeCommit` is waited for before each commit takes its items. It does not reject.
-   */
-  constructor(
-    commit: CommitItems<Item, Result>,
-    fullCommitBytes: number,
-    beforeCommit?: () => Promise<void>,
-  ) {
+  /** A commit takes items until they have `fullCommitBytes`, so the last one may exceed them. */
+  constructor(commit: CommitItems<Item, Result>, fullCommitBytes: number) {
     this.#commit = commit;
     this.#fullCommitBytes = fullCommitBytes;
-    this.#beforeCommit = beforeCommit;
   }
 
   /** Items that wait for a commit. */
@@ -113,17 +107,19 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Even without that function, the await lets items join that are added right after the first.
-      await this.#beforeCommit?.();
-      const batch = this.#takeBatch();
-      // All of them may have been refused meanwhile.
-      if (batch.length === 0) break;
-      this.#committing = batch.length;
-      const items = batch.map(({ item }) => item);
+      let batch: readonly Queued<Item, Result>[] = [];
+      const take = (): readonly Item[] => {
+        batch = this.#takeBatch();
+        this.#committing = batch.length;
+        return batch.map(({ item }) => item);
+      };
+      // Items that are added right after the first one join it.
+      await undefined;
       // A commit that rejects, which is a bug, fails for all its items, and the queue continues.
-      const outcomes = await this.#commit(items).catch((error: Error) =>
-        items.map(() => ({ error })),
-      );
+      const outcomes = await this.#commit(take).catch((error: Error) => {
+        if (batch.length === 0) take();
+        return batch.map(() => ({ error }));
+      });
       this.#committing = 0;
       for (const [index, { settle }] of batch.entries()) settle(outcomes[index]!);
     }

@@ -29,7 +29,6 @@ import {
   type PetCount,
   type PetPage,
   type PetQuery,
-  type Durability,
   type PetStore,
   type StoreStats,
 } from '../model/pet-store.ts';
@@ -78,8 +77,7 @@ export class LogStore<L extends CommitLog> implements PetStore {
     this.#keys = keys;
     this.log = log;
     const { fullCommitBytes } = log.limits;
-    const commit = (creates: readonly QueuedPet[]) => this.#commit(creates);
-    this.#queue = new CommitQueue(commit, fullCommitBytes, log.beforeCommit?.bind(log));
+    this.#queue = new CommitQueue((take) => this.#commit(take), fullCommitBytes);
     log.onRefusal((error, latest = Infinity) => {
       this.#queue.refuse(({ since }) => since <= latest, error);
     });
@@ -126,13 +124,6 @@ export class LogStore<L extends CommitLog> implements PetStore {
       keysEvicted: this.#keys.evicted,
       ...this.log.stats(),
     };
-  }
-
-  durability(): Durability | undefined {
-    if (this.log.durability === undefined) return undefined;
-    // A commit in progress may hang: then it is not even known whether the disk still works.
-    if (this.#queue.pendingCount > 0) return 'unknown';
-    return this.log.durability();
   }
 
   drain(): void {
@@ -236,7 +227,11 @@ export class LogStore<L extends CommitLog> implements PetStore {
     return bytes + bytesAroundPet;
   }
 
-  async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+  async #commit(take: () => readonly QueuedPet[]): Promise<readonly Outcome<StoredPet>[]> {
+    await this.log.beforeCommit?.();
+    const creates = take();
+    // All of them may have been refused meanwhile.
+    if (creates.length === 0) return [];
     const startedAt = this.log.now();
     const outcomes = await this.log.commit(creates);
     this.#commitSeconds.observe((this.log.now() - startedAt) / 1000);

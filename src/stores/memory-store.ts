@@ -9,7 +9,7 @@ import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatMembers, formatPet, readNewPet } from '../model/pet-text.ts';
-import { IdempotencyKeys, replayedPet } from './table/idempotency-keys.ts';
+import { IdempotencyKeys, KEY_LIFETIME_MS, replayedPet } from './table/idempotency-keys.ts';
 import { PetTable } from './table/pet-table.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
@@ -34,7 +34,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
       const stored = pets.get(keys.find(key) ?? 0n);
       if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
       const pet = add(values);
-      keys.add({ key, id: pet.id });
+      keys.add(key, pet.id, systemClock.now() + KEY_LIFETIME_MS);
       return { pet, isReplayed: false };
     },
     get: (id) => pets.get(id),

@@ -247,7 +247,7 @@ export class AppliedLog {
     for (const pet of commit.pets) this.pets.append(pet);
     for (const { key, id, expiresAt } of commit.keys) {
       const leftMs = expiresAt + KEY_GRACE_MS - this.#deps.clock.timeOfDay();
-      this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
+      this.keys.add(key, id, this.#deps.clock.now() + Math.min(leftMs, KEY_LIFETIME_MS));
     }
     if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(slot);
     this.#commits += 1;

@@ -8,8 +8,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { encodeTexts } from '../commit.ts';
-import type { KeyEntry, IdempotencyKeys } from '../table/idempotency-keys.ts';
+import { PET_SEPARATOR } from '../../model/pet-text.ts';
+import { encodeTexts, type CommitKey } from '../commit.ts';
+import type { IdempotencyKeys } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
 import type { StartDeps } from './calls.ts';
@@ -19,8 +20,7 @@ import { encodeMeta, encodeValue, LIMITS, LogLostError } from './slots.ts';
 
 export interface ImportedData {
   readonly pets: PetTable;
-  /** In ascending order of id. */
-  readonly keys: readonly KeyEntry[];
+  readonly keys: IdempotencyKeys;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface ImportedData {
 export async function importPets(
   deps: StartDeps,
   prefix: string,
-  { pets, keys }: ImportedData,
+  { pets, keys: imported }: ImportedData,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
   const longest = LIMITS.petBytes + LIMITS.bytesAroundPet;
@@ -40,9 +40,14 @@ export async function importPets(
     // Before anything is written: such an import could never be finished.
     throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${longest} fit`);
   }
+  const { clock } = deps;
+  const keys = [...imported.entries()].map(({ key, id, endsAt }): CommitKey => {
+    return { key, id, expiresAt: Math.round(clock.timeOfDay() + endsAt - clock.now()) };
+  });
   const content = createHash('sha256');
   for (const chunk of pets.chunks()) content.update(chunk);
-  for (const { key, id, expiresAt } of keys) content.update(`\n${key} ${id} ${expiresAt}`);
+  // Without the times, which differ if the same import is resumed.
+  for (const { key, id } of keys) content.update(`\n${key} ${id}`);
   const state = `importing ${content.digest('hex').slice(0, 32)}`;
   const { log: found } = await openOrMakeLog(deps, prefix, state);
   if (found.state !== state) {
@@ -63,7 +68,8 @@ export async function importPets(
   for (const batch of pets.batchesAfter(log.lastId, Infinity, LIMITS.fullCommitBytes)) {
     const firstKey = keysDone;
     while (keysDone < keys.length && keys[keysDone]!.id <= batch.lastId) keysDone += 1;
-    const text = encodeTexts(batch.after, batch.text, keys.slice(firstKey, keysDone));
+    const texts = batch.text.replaceAll(PET_SEPARATOR, ',');
+    const text = encodeTexts(batch.after, texts, keys.slice(firstKey, keysDone));
     const [key, value] = [log.nextSlot, encodeValue(log.digest, text)];
     await put(key, value);
     log.apply([{ key, value }]);

@@ -17,7 +17,6 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import { hex } from '../commit.ts';
 import type { CommitLimits } from '../commit-log.ts';
 
 /**
@@ -82,7 +81,7 @@ const META: RegExp =
 /** Returns a value for a commit's text; `previous` is the digest of the commit before it. */
 export function encodeValue(previous: string, text: string): Buffer {
   const rest = Buffer.from(`${randomHex()} ${previous}\n${text}`);
-  const crc = hex(zlib.crc32(rest));
+  const crc = zlib.crc32(rest).toString(16).padStart(8, '0');
   return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }
 

@@ -1,257 +1,338 @@
 /**
- * The data file: the Pets array of the interface, and a checksum line.
+ * The data file of a running store: open, locked, and written at its end only.
  *
- *     [␊
- *     {"id":1,"name":"Rex","categoryId":7},␊
- *     {"id":2,"name":"Tom","categoryId":7,"status":"sold"}␊
- *     ]␊
- *     ␠␉␠␠␉…␊      checksum line: 32 spaces and tabs
+ *     …}··mark··␊]␊            the file ends at E, where its closing bracket is
+ *     …}··mark··␊,{"id":…      one write at E: the commit, its mark, and the bracket behind it
  *
- * An empty data file also has 32 random spaces and tabs between its brackets. The CRC-32 of a
- * data file is the id that its journal names, so even those of new data files differ.
- *
- * JSON does not detect a changed letter in a name. The checksum line does, and every JSON reader
- * skips it: it is the CRC-32 of all bytes through the closing bracket as whitespace, the highest
- * bit first, a tab for 1. A file without it is as valid, but not protected. So an operator can
- * replace the data file by any JSON array of pets, in any layout, without spaces after its bracket.
- * A file with one pet a line, as above, is read by its lines, most of them by the
- * fast path (table/pet-scanner.ts). Any other file is read as one text by parsePets.
+ * Another program may change, replace or remove the file. The system does not tell, so the store
+ * asks *is it ours?* before each write, after each sync and once a second: the path leads to the
+ * open file, in the folder of the start, with the length and the time of the last change that this
+ * store made. An edit that keeps the length, within one tick of the file system's clock (some 4 ms)
+ * behind a write of the store, is not noticed.
  */
 
+import { dirname } from 'node:path';
 import zlib from 'node:zlib';
-import { CLOSE_BRACKET } from '../../base/ascii.ts';
 import type { Memory } from '../../base/system.ts';
 import {
-  InvalidPetError,
-  MAX_PET_BYTES,
-  parsePets,
-  petsIn,
-  PET_SEPARATOR,
-} from '../../model/pet-text.ts';
-import { stringifyPet, type Pet } from '../../model/pet.ts';
-import { ScannedPets, scanPets } from '../table/pet-scanner.ts';
-import { type PetTable } from '../table/pet-table.ts';
-import type { DiskFile } from './disk.ts';
-import type { DataFileId } from './journal-line.ts';
-import { assertUtf8, DamagedFileError, readItems, readStart, type Unread } from './read-file.ts';
-
-/** The CRC-32 of a data file through its closing bracket, and how many bytes it covers. */
-export interface ArraySum {
-  crc: number;
-  arrayBytes: number;
-}
-
-/**
- * Yields the text of a data file with all pets, and counts its array, whose sum is 0 at first.
- * An empty one has the 32 random bits.
- */
-export function* dataFileText(
-  pets: PetTable,
-  sum: ArraySum,
-  randomBits: number,
-): Generator<Buffer> {
-  for (const chunk of arrayOf(pets, pets.lastId, randomBits)) {
-    sum.crc = zlib.crc32(chunk, sum.crc);
-    sum.arrayBytes += chunk.length;
-    yield chunk;
-  }
-  yield Buffer.from(encodeChecksum(sum.crc));
-}
+  isSameFile,
+  readAll,
+  type Disk,
+  type DiskFile,
+  type FileAttributes,
+  type FileStat,
+} from './disk.ts';
+import {
+  encodeCommit,
+  FILE_END,
+  FIRST_LINE_BYTES,
+  firstLine,
+  MARK_LINE_BYTES,
+  placeAtStart,
+  writeFile,
+  type Place,
+  type Tables,
+} from './format.ts';
+import { readItems } from './read-lines.ts';
+import { replaceFile, type Replacement } from './replace-file.ts';
 
 /**
- * Returns the CRC-32 of a data file that has the pets of the table up to an id, through its closing
- * bracket. An empty data file has random blanks, so it has no such CRC.
+ * What is at the path: this file; the same with another time, perhaps by `touch`; nothing; or
+ * another file, or this one with another length.
  */
-export function crcOfPets(pets: PetTable, lastId: bigint): number {
-  let crc = 0;
-  for (const chunk of arrayOf(pets, lastId, 0)) crc = zlib.crc32(chunk, crc);
-  return crc;
-}
+type Look = 'ours' | 'touched' | 'removed' | 'changed';
 
-function* arrayOf(pets: PetTable, lastId: bigint, bits: number): Generator<Buffer> {
-  let before = '[\n';
-  for (const chunk of pets.chunks(lastId)) {
-    yield Buffer.from(before);
-    yield chunk;
-    before = PET_SEPARATOR;
+/** The answer to *is it ours?* */
+export type Answer = Exclude<Look, 'touched'>;
+
+/** What became of a commit. If it is rolled back, or was not written, the file is as before it. */
+export type Appended =
+  | { readonly kind: 'durable' }
+  | { readonly kind: 'not ours'; readonly answer: Answer; readonly isWritten: boolean }
+  | { readonly kind: 'rolled back' | 'in doubt'; readonly cause: unknown };
+
+/** So many harmless changes of the time in a row show that it says nothing here. */
+const MAX_TOUCHES = 3;
+const WINDOW_BYTES: number = 1 << 16;
+
+export class DataFile {
+  readonly #path: string;
+  readonly #disk: Disk;
+  readonly #memory: Memory;
+  readonly #file: DiskFile;
+  /** The folder at the start. */
+  readonly #folder: FileStat | undefined;
+  /** Which file it is. */
+  readonly #identity: FileStat;
+  /** The file right behind the last change by this store; undefined if `fstat` failed then. */
+  #known: FileStat | undefined;
+  #place: Place;
+  #touches = 0;
+
+  /** The file is locked, and continues at this place. `known` is from before it was read. */
+  constructor(
+    { disk, memory, path, folder }: DataFileDeps,
+    file: DiskFile,
+    place: Place,
+    known: FileStat = file.stat(),
+  ) {
+    this.#disk = disk;
+    this.#memory = memory;
+    this.#path = path;
+    this.#folder = folder;
+    this.#file = file;
+    this.#identity = known;
+    this.#known = known;
+    this.#place = place;
   }
-  const isEmpty = before !== PET_SEPARATOR;
-  yield Buffer.from(isEmpty ? `[\n${blanksOf(bits)}\n]` : '\n]');
-}
 
-/** What is known of a data file, in addition to its pets. */
-export interface ReadDataFile extends DataFileId {
-  /** How many bytes of the file its array has, and their CRC-32. */
-  readonly arrayBytes: number;
-  readonly arrayCrc: number;
-  readonly hasChecksum: boolean;
-}
-
-/** How many bytes a file in another layout may have: they become one string. */
-const MAX_OTHER_BYTES: number = 256 << 20;
-const MAX_MISTAKES = 20;
-/** A pet with what is before and after it. */
-const MAX_LINE_BYTES: number = MAX_PET_BYTES + 4;
-
-/**
- * Reads the pets of a data file into the table, which must be empty. Rejects with DamagedFileError.
- */
-export async function readDataFile(
-  path: string,
-  file: DiskFile,
-  pets: PetTable,
-  memory: Memory,
-): Promise<ReadDataFile> {
-  const run = new ScannedPets();
-  let isCanonical = true;
-  let crc = 0;
-  let unread = await readItems(file, memory, MAX_LINE_BYTES, (bytes, position) => {
-    const lines = bytes.subarray(
-      0,
-      readLines(bytes, pets, run, () => (isCanonical = false)),
-    );
-    assertUtf8(path, lines, position);
-    crc = zlib.crc32(lines, crc);
-    return lines.length;
-  });
-  const isEnd = /^[ \t\r\n]*\][ \t\r\n]*$/.test(unread.bytes.toString('latin1'));
-  if (unread.position === 0 || !unread.atEnd || !isEnd) {
-    unread = await readOther(path, file, pets, memory, unread.position);
-    crc = 0;
+  get sizeBytes(): number {
+    return this.#place.end + FILE_END.length;
   }
-  const { bytes, position } = unread;
-  const end = bytes.lastIndexOf(CLOSE_BRACKET) + 1;
-  crc = zlib.crc32(bytes.subarray(0, end), crc);
-  const after = bytes.toString('latin1', end);
-  const hasChecksum = after === encodeChecksum(crc);
-  if (!hasChecksum && looksLikeChecksum(after)) {
-    const damage =
-      'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
-      'whitespace after the closing bracket';
-    throw new DamagedFileError(path, damage);
-  }
-  const { lastId } = pets;
-  isCanonical &&= position > 0 && bytes.toString('latin1', 0, end) === '\n]';
-  // An editor may have changed the layout: the same pets are the same data file.
-  const isOwn = hasChecksum || isCanonical || lastId === 0n;
-  const ownCrc = isOwn ? crc : crcOfPets(pets, lastId);
-  return { crc: ownCrc, arrayCrc: crc, arrayBytes: position + end, lastId, hasChecksum };
-}
 
-/**
- * Reads the pets with which the bytes begin, one a line. Returns where they end. Calls `onOther`
- * for a pet that may be written in another way than the store's.
- */
-function readLines(bytes: Buffer, pets: PetTable, run: ScannedPets, onOther: () => void): number {
-  const text = bytes.toString('latin1');
-  for (let at = 0; ;) {
-    const before = pets.length === 0 ? '[\n' : PET_SEPARATOR;
-    if (!text.startsWith(before, at)) return at;
-    const start = at + before.length;
-    const scannedEnd = scanPets(text, start, PET_SEPARATOR, run);
-    if (run.length > 0 && isAscending(run, pets.lastId)) {
-      pets.appendScanned(bytes, run);
-      at = scannedEnd;
-    } else {
-      const lineEnd = text.indexOf('\n', start);
-      const end = text[lineEnd - 1] === ',' ? lineEnd - 1 : lineEnd;
-      const found = lineEnd === -1 ? [] : petsIn(`[${bytes.toString('utf8', start, end)}]`);
-      if (found.length !== 1 || appendOrTell(pets, found[0]!) !== undefined) return at;
-      onOther();
-      at = end;
+  /** The number of the file on its device, by which an operator finds it if it was moved. */
+  get inode(): bigint {
+    return this.#identity.inode;
+  }
+
+  get attributes(): FileAttributes {
+    return { mode: this.#identity.mode, owner: this.#identity.owner };
+  }
+
+  /** True if the path leads to it, and it is as this store left it, as far as that is known. */
+  isThere(): boolean {
+    try {
+      return /^(ours|touched)$/.test(this.#look());
+    } catch {
+      return false;
+    }
+  }
+
+  /** True if it still has a name, perhaps another one. */
+  isLinked(): boolean {
+    return this.#file.stat().links > 0;
+  }
+
+  /** True if its time is not compared any more, since other changes of it were harmless. */
+  get ignoresTime(): boolean {
+    return this.#touches === MAX_TOUCHES;
+  }
+
+  /** Asks *is it ours?* Rejects if the system does not say: then nothing is known. */
+  async check(): Promise<Answer> {
+    const look = this.#look();
+    if (look !== 'touched') return look;
+    if (!(await this.#hasKnownContent())) return 'changed';
+    this.#touches += 1;
+    return 'ours';
+  }
+
+  /**
+   * Writes a commit with these lines behind the last one, and makes it durable. Rejects if memory
+   * fails, or the system does not say what is at the path: then nothing was written.
+   */
+  async append(lines: string): Promise<Appended> {
+    const { end, mark } = this.#place;
+    const { bytes, next } = encodeCommit(lines, this.#place, this.#memory);
+    const answer = await this.check();
+    if (answer !== 'ours') return { kind: 'not ours', answer, isWritten: false };
+    try {
+      this.#write(bytes, end);
+    } catch (cause) {
+      return this.#rollBack(cause);
+    }
+    try {
+      await this.#file.sync();
+      const after = await this.check();
+      if (after !== 'ours') return { kind: 'not ours', answer: after, isWritten: true };
+      // If the file was cut between the check and the write, there is a hole before the commit.
+      const before = Buffer.alloc(MARK_LINE_BYTES);
+      this.#file.readNow(before, end - MARK_LINE_BYTES);
+      if (!before.equals(mark)) return { kind: 'not ours', answer: 'changed', isWritten: true };
+    } catch (cause) {
+      return { kind: 'in doubt', cause };
+    }
+    this.#place = next;
+    return { kind: 'durable' };
+  }
+
+  /**
+   * Makes durable what a start has read, since a killed process may have left it in the page cache
+   * only, and removes what is torn. Only the last commit can be in doubt: each one before it was
+   * synced before the next was begun. It is written again, since a sync of it may have failed. The
+   * order matters: a cut behind the bracket may leave a bracket with a rest behind it.
+   */
+  async begin(lastCommitAt: number): Promise<void> {
+    const { end } = this.#place;
+    const commit = this.#memory.bytes(end - lastCommitAt + FILE_END.length);
+    await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
+    commit.write('\n]\n', commit.length - 1 - FILE_END.length);
+    if (this.#look() !== 'ours') {
+      throw new NotOursError(CHANGED_WHILE_READ);
+    }
+    if (this.#identity.sizeBytes > this.sizeBytes) await this.#cut();
+    this.#write(commit, lastCommitAt);
+    this.#write(firstLine('in use'), 0);
+    await this.#file.sync();
+  }
+
+  /** Tells the next start that a sync of this file has failed, as long as the system runs. */
+  markNotSynced(): void {
+    try {
+      this.#write(firstLine('not synced'), 0);
+    } catch {
+      // Then a start on this system may believe a second sync.
+    }
+  }
+
+  /** Writes that no commit will follow. */
+  async markClean(): Promise<void> {
+    this.#write(firstLine('clean'), 0);
+    await this.#file.sync();
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+
+  #look(): Look {
+    const there = this.#disk.stat(this.#path);
+    const folder = this.#disk.stat(dirname(this.#path));
+    if (!isSameFile(folder, this.#folder)) {
+      // A folder that was moved may come back: the file in it still has all pets.
+      const isMoved = folder === undefined && this.#file.stat().links > 0;
+      return isMoved ? 'removed' : 'changed';
+    }
+    if (there === undefined) return 'removed';
+    if (!isSameFile(there, this.#identity)) return 'changed';
+    if (this.#known === undefined) return 'ours';
+    if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
+    if (this.ignoresTime) return 'ours';
+    if (there.changedAt !== this.#known.changedAt) return 'touched';
+    this.#touches = 0;
+    return 'ours';
+  }
+
+  /** True if the content is that of this store, whatever the time says. Takes the time, then. */
+  async #hasKnownContent(): Promise<boolean> {
+    const known = this.#file.stat();
+    const { end, crc } = this.#place;
+    const first = Buffer.alloc(FIRST_LINE_BYTES);
+    await readAll(this.#file, first, 0);
+    let found = 0;
+    const range = { start: FIRST_LINE_BYTES, end };
+    await readItems(this.#file, range, this.#memory, WINDOW_BYTES, (bytes) => {
+      found = zlib.crc32(bytes, found);
+      return bytes.length;
+    });
+    // Behind a commit that failed, anything may follow.
+    const last = Buffer.alloc(known.sizeBytes === this.sizeBytes ? FILE_END.length : 0);
+    await readAll(this.#file, last, end);
+    const isSame = found === crc && first.equals(firstLine('in use')) && FILE_END.includes(last);
+    if (isSame) this.#known = known;
+    return isSame;
+  }
+
+  /** Removes a commit that failed, durably. Overwriting the bracket takes no room. */
+  async #rollBack(cause: unknown): Promise<Appended> {
+    try {
+      await this.#cut();
+      this.#write(FILE_END, this.#place.end);
+      await this.#file.sync();
+      return { kind: 'rolled back', cause };
+    } catch (failure) {
+      return { kind: 'in doubt', cause: failure };
+    }
+  }
+
+  async #cut(): Promise<void> {
+    try {
+      await this.#file.truncate(this.sizeBytes);
+    } finally {
+      this.#note();
+    }
+  }
+
+  #write(bytes: Buffer, position: number): void {
+    try {
+      const count = this.#file.writeNow(bytes, 0, position);
+      if (count < bytes.length)
+        throw new Error(`Only ${count} of ${bytes.length} bytes were written`);
+    } finally {
+      this.#note();
+    }
+  }
+
+  /**
+   * Notes the length and the time right behind a change of this store, which may have failed. Not
+   * after the sync: that would take what another program did meanwhile for its own.
+   */
+  #note(): void {
+    try {
+      this.#known = this.#file.stat();
+    } catch {
+      this.#known = undefined;
     }
   }
 }
 
-/**
- * Reads a file in another layout. The table has the pets of its lines up to `position`, which were
- * read already. Rejects with all that is wrong.
- */
-async function readOther(
-  path: string,
-  file: DiskFile,
-  pets: PetTable,
-  memory: Memory,
-  position: number,
-): Promise<Unread> {
-  if (file.stat().sizeBytes > MAX_OTHER_BYTES) {
-    const most = `${MAX_OTHER_BYTES} bytes`;
-    const damage = `It has more than ${most}, and from here on it is not as this service writes it`;
-    throw new DamagedFileError(path, damage, position);
-  }
-  const bytes = await readStart(file, memory, MAX_OTHER_BYTES);
-  if (bytes.length === 0) throw new DamagedFileError(path, 'The file is empty', 0);
-  assertArray(path, bytes);
-  assertUtf8(path, bytes, 0);
-  const mistakes = appendAll(pets, bytes.toString());
-  if (mistakes.length === 0) return { bytes, position: 0, atEnd: true };
-  if (mistakes.length > MAX_MISTAKES) {
-    mistakes.splice(MAX_MISTAKES, Infinity, `and ${mistakes.length - MAX_MISTAKES} more`);
-  }
-  // A file that was written by hand ends with its array, and has no checksum line.
-  const after = bytes.toString('latin1', bytes.lastIndexOf(CLOSE_BRACKET) + 1);
-  if (position > 0 && !/^\s{0,7}$/.test(after)) {
-    throw new DamagedFileError(path, mistakes.join('; '), position + PET_SEPARATOR.length);
-  }
-  const list = mistakes.join('\n  ');
-  throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${list}`);
+export interface DataFileDeps {
+  readonly disk: Disk;
+  readonly memory: Memory;
+  readonly path: string;
+  /** The folder at the start. */
+  readonly folder: FileStat | undefined;
+  /** Returns 32 random bits. */
+  readonly randomBits: () => number;
 }
 
-/** Adds the pets of an array of which the table may have the first. Returns all that is wrong. */
-function appendAll(pets: PetTable, text: string): string[] {
-  let found: ReturnType<typeof parsePets>;
-  try {
-    found = parsePets(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return [`it is not valid JSON: ${error.message}`];
-    throw error;
-  }
-  const known = pets.length;
-  return found.slice(known).flatMap((pet, index) => {
-    const mistake = appendOrTell(pets, pet);
-    return mistake === undefined ? [] : `pet ${known + index + 1}: ${mistake}`;
+/** How a new data file comes to its place. */
+export interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
+  /** The lines of a commit that follows all others, by itself. */
+  readonly doubt?: string | undefined;
+  /** Locks the new file, and rejects if it must not get the name. */
+  beforeName(file: DiskFile): Promise<void>;
+}
+
+/** The new data file, and why it is not certain that the path leads to it, durably. */
+export interface Created {
+  readonly file: DataFile;
+  readonly failure?: unknown;
+}
+
+/** Writes a data file from memory, atomically (replace-file.ts). */
+export async function createDataFile(
+  deps: DataFileDeps,
+  tables: Tables,
+  { doubt, beforeName, ...how }: Creation,
+): Promise<Created> {
+  const { disk, memory, path, randomBits } = deps;
+  let place = placeAtStart();
+  let known: FileStat | undefined;
+  const { file, ...result } = await replaceFile(disk, {
+    ...how,
+    path,
+    unfinished: unfinishedPath(path, randomBits()),
+    async write(append) {
+      place = await writeFile(tables, 'in use', memory, append, doubt);
+    },
+    async beforeName(newFile) {
+      // Nobody knows the file yet.
+      known = newFile.stat();
+      await beforeName(newFile);
+    },
   });
+  return { ...result, file: new DataFile(deps, file, place, known) };
 }
 
-/** Adds the pet, or returns why it cannot. */
-function appendOrTell(pets: PetTable, pet: Pet | InvalidPetError): string | undefined {
-  if (pet instanceof InvalidPetError) return pet.message;
-  const { lastId } = pets;
-  if (pet.id <= lastId) {
-    return `id ${pet.id} does not come after ${lastId}: ids must be ascending`;
-  }
-  const text = stringifyPet(pet);
-  if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
-  pets.append({ id: pet.id, text, status: pet.status });
-  return undefined;
+/** Returns a name for a file that is being written, which no other process uses. */
+export function unfinishedPath(path: string, bits: number): string {
+  return `${path}.unfinished-${bits.toString(16).padStart(8, '0')}`;
 }
 
-/** Throws an Error if the bytes, with which a file begins, are not the start of an array. */
-export function assertArray(path: string, bytes: Buffer): void {
-  if (/^[ \t\r\n]*(\[|$)/.test(bytes.toString('latin1'))) return;
-  throw new Error(
-    `${path} is not a petstore data file, which is a JSON array of pets in UTF-8 without a byte ` +
-      'order mark. It was left as it is. Name another file, or put it back from a backup',
-  );
-}
+export const CHANGED_WHILE_READ = 'Another program changed the data file while it was read';
 
-function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
-  if (BigInt(ids[0]!) <= lastId) return false;
-  for (let i = 1; i < length; i += 1) if (ids[i]! <= ids[i - 1]!) return false;
-  return true;
-}
-
-/** The rest of the file after the closing bracket: the line's end, and the checksum line. */
-function encodeChecksum(crc: number): string {
-  return `\n${blanksOf(crc)}\n`;
-}
-
-/** 32 bits in whitespace, the highest first: a tab for 1. */
-function blanksOf(bits: number): string {
-  return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
-}
-
-/** True for whitespace that no editor leaves after a bracket: a checksum line, or a part of one. */
-function looksLikeChecksum(text: string): boolean {
-  return /\t| {8}/.test(text);
+/** Another program has changed, replaced or removed what is at a path of the store. */
+export class NotOursError extends Error {
+  override readonly name: string = 'NotOursError';
 }

@@ -1,5 +1,5 @@
 /**
- * Disk: every file operation that the store needs, and no others.
+ * Disk: the file operations of the store, and no others.
  *
  * It is injected, so that tests can run the store on a simulated disk which fails, stops or forgets
  * at any operation. node-disk.ts is the real one. Each operation may reject with an error that has
@@ -11,8 +11,8 @@ import { dirname, resolve } from 'node:path';
 export interface Disk {
   /**
    * Opens a regular file, and rejects if something else is at the path: no symbolic link is
-   * followed. `read` opens it for reading. `edit` opens it for changes in its place, and rejects if
-   * it has another link. `create` makes a new file, and rejects if the path exists.
+   * followed. `read` opens it for reading, `edit` for changes in its place. `create` makes a new
+   * file, and rejects if the path exists.
    */
   open(
     path: string,
@@ -34,14 +34,17 @@ export interface Disk {
 
   rename(from: string, to: string): Promise<void>;
 
-  /** Gives the file a second name, which must not exist yet. */
+  /** Gives the file a second name, which must not exist yet. Not every file system can. */
   link(from: string, to: string): Promise<void>;
 
   /** Removes the file, if it exists. */
   remove(path: string): Promise<void>;
 
-  /** Makes durable which files and folders were made, renamed and removed in the folder. */
-  syncDirectory(path: string): Promise<void>;
+  /**
+   * Makes durable which files and folders were made, renamed and removed in the folder. Resolves
+   * with false if this system cannot do that.
+   */
+  syncDirectory(path: string): Promise<boolean>;
 
   /** The names in a folder. */
   list(path: string): Promise<readonly string[]>;
@@ -50,10 +53,10 @@ export interface Disk {
   freeBytes(path: string): Promise<number>;
 
   /**
-   * Takes a lock that one process can hold, on a regular file, which is made if it does not exist.
-   * Resolves with undefined if another process holds it.
+   * On Windows, where a locked file cannot be read: locks a file beside it, which is made if it does
+   * not exist. Resolves with undefined if another process has it.
    */
-  lock(path: string, attributes?: FileAttributes): Promise<DiskLock | undefined>;
+  lockBeside?(path: string): Promise<{ close(): Promise<void> } | undefined>;
 }
 
 /** Mode and owner of a new file. */
@@ -76,8 +79,11 @@ export interface DiskFile {
   /** Writes some of the bytes, and resolves with how many. */
   write(bytes: Buffer, offset: number, position: number): Promise<number>;
 
-  /** As `write`, but synchronous, for a few bytes that only go to the page cache. */
+  /** Like `write`, but synchronous, for a commit, which only goes to the page cache. */
   writeNow(bytes: Buffer, offset: number, position: number): number;
+
+  /** Like `read`, but synchronous, for the few bytes before a commit. */
+  readNow(bytes: Buffer, position: number): number;
 
   /** Makes the content durable. After a failure this process must not call it for this file. */
   sync(): Promise<void>;
@@ -86,6 +92,13 @@ export interface DiskFile {
 
   /** Returns the open file's state, though it may have no name any more. */
   stat(): FileStat;
+
+  /**
+   * Takes the lock of the file, which ends with the process, or when the file is closed. Resolves
+   * with false if another process has it: `exclusive` beside any other lock, `shared` beside an
+   * exclusive one. Rejects if there is no way to lock, or if a lock keeps no process away.
+   */
+  lock(how: 'exclusive' | 'shared'): Promise<boolean>;
 
   close(): Promise<void>;
 }
@@ -105,55 +118,13 @@ export interface FileStat {
   readonly changedAt: bigint;
 }
 
-export interface DiskLock {
-  /** The file whose lock is held. */
-  stat(): FileStat;
-  release(): Promise<void>;
-}
-
-/** Returns the mode and owner of the file at the path, or else only the owner of its folder. */
-export function attributesOf(disk: Disk, path: string): FileAttributes {
-  const old = disk.stat(path);
-  return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(path))?.owner };
-}
-
-/** Writes all bytes, in as many writes as the disk needs. */
-export async function writeAll(
-  file: DiskFile,
-  bytes: Buffer,
-  position: number,
-  write: 'write' | 'writeNow' = 'write',
-): Promise<void> {
-  for (let at = 0; at < bytes.length;) {
-    const count = await file[write](bytes, at, position + at);
-    // Some file systems report neither progress nor an error.
-    if (count === 0) throw new Error('The file system wrote nothing, and reported no error');
-    at += count;
-  }
-}
-
-/** Removes a file. Rejects only if it still exists. */
-export async function removeFile(disk: Disk, path: string): Promise<void> {
-  try {
-    await disk.remove(path);
-  } catch (error) {
-    if (disk.stat(path) !== undefined) throw error;
-  }
-}
-
 /**
  * True if both are the same file. The system does not report that a file was removed or replaced:
  * the store asks with `stat`, which takes microseconds, and compares. While a process has a file
- * open, its inode number is not reused. A backup may have given the file more links.
+ * open, its inode number is not reused.
  */
-export function isSameFile(one: FileStat | undefined, other: FileStat): boolean {
-  return one?.device === other.device && one.inode === other.inode;
-}
-
-/** True if both are the same file with the same content, as far as size and time show. */
-export function isUnchanged(one: FileStat | undefined, other: FileStat): boolean {
-  const isSame = isSameFile(one, other) && one?.sizeBytes === other.sizeBytes;
-  return isSame && one.changedAt === other.changedAt;
+export function isSameFile(one: FileStat | undefined, other: FileStat | undefined): boolean {
+  return one !== undefined && one.device === other?.device && one.inode === other.inode;
 }
 
 /** Throws if something else than a regular file is at the path. */
@@ -162,15 +133,66 @@ export function assertRegular(path: string, entry: FileStat | undefined): void {
   throw new Error(`${path} is a ${entry.kind}, not a regular file`);
 }
 
+/** Returns the mode and owner for a new file at the path, or else only the owner of its folder. */
+export function attributesOf(disk: Disk, path: string): FileAttributes {
+  const old = disk.stat(path);
+  return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(path))?.owner };
+}
+
+/** Writes all bytes, in as many writes as the disk needs. */
+export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const count = await file.write(bytes, at, position + at);
+    // Some file systems report neither progress nor an error.
+    if (count === 0) throw new Error('The file system wrote nothing, and reported no error');
+    at += count;
+  }
+}
+
+/** Fills the buffer from the file. */
+export async function readAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
+  for (let filled = 0; filled < bytes.length;) {
+    const count = await file.read(bytes, filled, bytes.length - filled, position + filled);
+    if (count === 0) throw new Error('The file is shorter than it was');
+    filled += count;
+  }
+}
+
 /**
- * Makes the names of the folders in a file's path durable: they may have been made a moment ago, or
- * by a process that was killed before this step. A folder without read access is skipped: this
- * store did not make it.
+ * Makes the names of a file and of all folders in its path durable: they may have been made a
+ * moment ago, or by a process that was killed before this step. A folder without read access is
+ * skipped: this store did not make it. Resolves with false if the file's folder cannot be synced.
  */
-export async function syncFolders(disk: Disk, path: string): Promise<void> {
+export async function syncFolders(disk: Disk, path: string): Promise<boolean> {
+  const isSynced = await disk.syncDirectory(dirname(path));
   for (let folder = dirname(resolve(path)); folder !== dirname(folder); folder = dirname(folder)) {
     await disk.syncDirectory(dirname(folder)).catch((error: unknown) => {
-      if (!['EACCES', 'EPERM'].includes(String((error as { code?: unknown }).code))) throw error;
+      if (!['EACCES', 'EPERM'].includes(codeOf(error))) throw error;
     });
   }
+  return isSynced;
+}
+
+/** Opens a file for reading, calls `work` with it, and closes it. Ignores an error of the close. */
+export async function withFile<T>(
+  disk: Disk,
+  path: string,
+  work: (file: DiskFile) => Promise<T>,
+): Promise<T> {
+  const file = await disk.open(path, 'read');
+  try {
+    return await work(file);
+  } finally {
+    await file.close().catch(() => undefined);
+  }
+}
+
+/** True if no process has locked the file. */
+export async function isUnlocked(disk: Disk, path: string): Promise<boolean> {
+  return withFile(disk, path, (file) => file.lock('shared'));
+}
+
+/** Returns the system's code of an error, such as ENOENT, or ''. */
+export function codeOf(error: unknown): string {
+  return String((Object(error) as NodeJS.ErrnoException).code ?? '');
 }

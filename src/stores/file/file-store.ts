@@ -1,40 +1,133 @@
 /**
- * The file store: a PetStore whose acknowledged pets outlive the process. Its files:
+ * The file store: a PetStore whose acknowledged pets outlive the process. All pets are in memory,
+ * and in one file, to whose end each commit is written (format.ts).
  *
- *     pets.json          the data file, replaced as a whole when the store closes, and by a start
- *                        that finds most pets in the journal
- *     pets.json.journal  the creates since, one line for each commit, and the idempotency keys
- *     pets.json.lock     held while the store is open, never removed
+ *     create ─▶ queue ─▶ ids ─▶ room in memory ─▶ write ─▶ sync ─▶ memory, where reads see it ─▶ 201
  *
- * A create resolves when its line in the journal is synced, and reads see it from then on. All
- * creates that arrive during a sync share the next one (commit-queue.ts). A create has one
- * of three outcomes: stored; refused, and nothing of it will ever appear; or, after a sync that
- * failed, unknown.
+ * A create has one of three outcomes: stored; refused, and nothing of it will ever appear; or
+ * unknown, after a commit that may be on the disk or not: that commit is the *doubt*.
+ *
+ * The store never repairs its file in place. If something is wrong with it, a new one is written
+ * from memory, which has every acknowledged pet.
+ *
+ *     state      creates get       leaves it
+ *     working    201               a sync or a roll-back fails, nothing is at the path any more:
+ *                                  repairing. Another file is there, or this one was changed, or
+ *                                  memory fails after a sync: ended. With the doubt, if the fault
+ *                                  is met after the write
+ *     repairing  503; 500 if the   a new file, with the doubt as its last commit, is durable in its
+ *                key is in doubt   place: working; the create that met the fault waits for the
+ *                                  first try. Another file is at the path: ended
+ *     ended      503; 500 if the   never. If the data file does not have all pets, they go to a
+ *                key is in doubt   saved file. Then `lost` resolves: a new process may look
+ *     closed     503               never
+ *
+ * One thing is done at a time: a commit, a check once a second, a try to repair or to save.
  */
 
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
-import { systemClock, systemMemory, type Clock, type Memory } from '../../base/system.ts';
 import { Histogram } from '../../base/histogram.ts';
+import { INT64_MAX } from '../../base/int64.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
-import { IdempotencyKeys } from '../table/idempotency-keys.ts';
-import { LogStore } from '../log-store.ts';
-import { PetTable } from '../table/pet-table.ts';
-import { type Disk, syncFolders } from './disk.ts';
-import { FileLog } from './file-log.ts';
-import { takeLock } from './lock.ts';
+import { systemClock, systemMemory, type Clock } from '../../base/system.ts';
+import type { NewPet, PetStatus, StoredPet } from '../../model/pet.ts';
+import {
+  CLOSED,
+  NO_ID_LEFT,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type CreatedPet,
+  type PetCount,
+  type PetPage,
+  type PetQuery,
+  type PetStore,
+  type StoreStats,
+  type WherePetsAre,
+} from '../../model/pet-store.ts';
+import { formatMembers, formatPet, readNewPet, TextPet } from '../../model/pet-text.ts';
+import { CommitQueue, type Outcome } from '../commit-queue.ts';
+import { clientMessage, FailureReport } from '../failure-report.ts';
+import { KeyedCreates } from '../keyed-creates.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
+import {
+  createDataFile,
+  NotOursError,
+  unfinishedPath,
+  type Answer,
+  type Appended,
+  type DataFile,
+} from './data-file.ts';
+import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
+import {
+  bytesOfFile,
+  FULL_COMMIT_BYTES,
+  LINE_BYTES,
+  lineOf,
+  writeFile,
+  type Tables,
+} from './format.ts';
 import { nodeDisk } from './node-disk.ts';
-import { fileAt, readStart, withFileIfPresent } from './read-file.ts';
-import { recover } from './recovery.ts';
-import { withAdvice } from './stored-data.ts';
-import { assertArray } from './data-file.ts';
-import { storePaths, type StoreDeps } from './store-deps.ts';
+import { replaceFile } from './replace-file.ts';
+import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
 
-/** A PetStore over a FileLog. */
-export type FileStore = LogStore<FileLog>;
+/** A NewPet that waits for its commit. */
+interface Waiting {
+  readonly members: string;
+  readonly status: PetStatus | undefined;
+  readonly key: KeyHash | undefined;
+}
 
-/** What tests replace: the clock, the disk, memory, the random bits, and the tables. */
-type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits' | 'pets' | 'keys'>;
+/** Creates that become durable together. */
+interface Commit {
+  readonly pets: readonly CommittedPet[];
+  readonly lines: string;
+}
+
+interface CommittedPet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+  readonly key: KeyHash | undefined;
+}
+
+type State =
+  | { readonly name: 'working'; readonly file: DataFile }
+  | {
+      readonly name: 'repairing';
+      readonly cause: unknown;
+      readonly doubt: Commit | undefined;
+      /** The path may lead to any of them: a rename that fails may have taken effect. */
+      readonly files: readonly DataFile[];
+      readonly nextTryAt: number;
+    }
+  | {
+      readonly name: 'ended';
+      readonly cause: Error;
+      readonly doubt: Commit | undefined;
+      readonly files: readonly DataFile[];
+      /** The file to which all pets were saved. */
+      readonly saved: string | undefined;
+    }
+  | { readonly name: 'closed'; readonly where: WherePetsAre };
+
+type Outcomes = readonly Outcome<StoredPet>[];
+
+const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
+const SECONDS_BOUNDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
+];
+
+/** How often the store checks its file, and makes a try if one is due. */
+const TICK_MS = 1000;
+/** The pause after a try, by how long it took: a large file on a bad disk takes seconds. */
+const PAUSE_RATIO = 9;
+const REPEAT_LOG_MS = 60_000;
+/** How long after the beginning of a stop the store still tries. Supervisors give 15 s. */
+const STOP_MS = 10_000;
+
+/** What tests replace. */
+type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits'>;
 
 export interface FileStoreOptions extends Partial<Replaced> {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
@@ -42,56 +135,541 @@ export interface FileStoreOptions extends Partial<Replaced> {
   readonly log?: Logger | undefined;
 }
 
-/**
- * Opens the store. Rejects if its files are damaged or in use; data file and journal are unchanged.
- */
+/** Opens the store. Rejects if its file is damaged or in use; it is unchanged then. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { disk = nodeDisk, memory = systemMemory } = options;
+  const { disk = nodeDisk, memory = systemMemory, randomBits = () => randomInt(2 ** 32) } = options;
   const logger = safeLogger(options.log ?? silentLogger);
+  const clock: Clock = { ...systemClock, ...options };
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
-  const paths = storePaths(await disk.resolve(options.path));
-  await assertDataFile(disk, paths.dataFile, memory).catch(withAdvice({ disk, paths }));
-  const clock: Clock = { ...systemClock, ...options };
-  const { pets = new PetTable(memory), keys = new IdempotencyKeys(clock) } = options;
-  const { randomBits = () => randomInt(2 ** 32) } = options;
-  const lock = await takeLock(disk, paths);
-  const syncSeconds = new Histogram(SYNC_BOUNDS);
-  const deps = { disk, paths, memory, randomBits, pets, keys, logger, clock, lock, syncSeconds };
+  const path = await disk.resolve(options.path);
+  const folder = disk.stat(dirname(path));
+  const deps = { disk, memory, randomBits, path, folder, clock, logger };
+  const beside = disk.lockBeside === undefined ? undefined : await disk.lockBeside(`${path}.lock`);
+  if (disk.lockBeside !== undefined && beside === undefined) {
+    throw new Error(`${path} is in use already: another process has locked ${path}.lock`);
+  }
   try {
-    // Its parent folders may have been made a moment ago.
-    if (fileAt(disk, paths.dataFile) === undefined) await syncFolders(disk, paths.dataFile);
-    return new LogStore({ pets, keys }, new FileLog(deps, await recover(deps)));
+    return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
   } catch (error) {
-    await lock.release();
+    await beside?.close();
     throw error;
   }
 }
 
-/** Makes a data file with these pets and keys. Rejects if any of its files exists. */
-export async function exportDataFile(
-  path: string,
-  tables: Pick<StoreDeps, 'pets' | 'keys'>,
-): Promise<void> {
-  const { dataFile, journal, oldKeys } = storePaths(path);
-  for (const there of [dataFile, journal, oldKeys]) {
-    if (nodeDisk.stat(there) !== undefined) throw new Error(`${there} exists already`);
+export class FileStore implements PetStore {
+  readonly lost: Promise<Error>;
+  readonly #deps: StoreDeps;
+  readonly #tables: Tables;
+  /** Of the data file, for each new one. */
+  readonly #attributes: FileAttributes;
+  readonly #unlockBeside: () => Promise<void>;
+  readonly #queue: CommitQueue<Waiting, StoredPet>;
+  readonly #keyed: KeyedCreates;
+  readonly #failures: FailureReport;
+  readonly #stopTicking: () => void;
+  readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
+  readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
+  #refusedCreates = 0;
+  #unknownCreates = 0;
+  #state: State;
+  /** The commit, the check or the try that is in progress. */
+  #work: Promise<unknown> | undefined;
+  #advisedAt = -Infinity;
+  #hasToldOfTime = false;
+  #stoppingAt: number | undefined;
+  #closing: Promise<void> | undefined;
+  /** What has the acknowledged pets after a close. */
+  #whatHasThem = '';
+  #resolveLost: (error: Error) => void = () => undefined;
+
+  constructor(deps: StoreDeps, { file, tables }: Opened, unlockBeside: () => Promise<void>) {
+    const { clock, logger } = deps;
+    this.#deps = deps;
+    this.#tables = tables;
+    this.#attributes = file.attributes;
+    this.#unlockBeside = unlockBeside;
+    this.#state = { name: 'working', file };
+    this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
+    this.#keyed = new KeyedCreates((key) => this.#find(key));
+    const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
+    this.#failures = new FailureReport(logger, clock, ...events);
+    this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
   }
-  const store = await openFileStore({ path, ...tables });
-  await store.close();
-  const hasKeys = tables.keys.entries().next().done !== true;
-  if (hasKeys && nodeDisk.stat(journal) === undefined) {
-    throw new Error(`${dataFile} has the pets, but ${journal}, for the keys, could not be written`);
+
+  list(query: PetQuery): PetPage {
+    return this.#tables.pets.list(query);
+  }
+
+  get(id: bigint): StoredPet | undefined {
+    return this.#tables.pets.get(id);
+  }
+
+  count(): PetCount {
+    return this.#tables.pets.count();
+  }
+
+  create(newPet: NewPet): Promise<StoredPet> {
+    return this.#counted(this.#create(readNewPet(newPet)));
+  }
+
+  createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+    const values = readNewPet(newPet);
+    const creating = this.#keyed.createOnce(values, key, () => this.#create(values, key));
+    return this.#counted(
+      creating.catch((error: unknown) => {
+        // This call stored nothing, but an earlier one with the key may have.
+        const isRefused = error instanceof StoreUnavailableError;
+        throw isRefused && this.#isInDoubt(key) ? this.#unknown() : error;
+      }),
+    );
+  }
+
+  problem(): string | undefined {
+    if (this.#closing !== undefined) return CLOSED;
+    const hasNoIdLeft = this.#tables.pets.lastId === INT64_MAX;
+    return this.#refusal()?.message ?? (hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent);
+  }
+
+  stats(): StoreStats {
+    const { keys } = this.#tables;
+    const state = this.#state;
+    return {
+      ...(state.name === 'working' && { dataFileBytes: state.file.sizeBytes }),
+      commitPets: this.#commitPets,
+      commitSeconds: this.#commitSeconds,
+      refusedCreates: this.#refusedCreates,
+      unknownCreates: this.#unknownCreates,
+      queueLength: this.#queue.length,
+      keysHeld: keys.length,
+      keysEvicted: keys.evicted,
+    };
+  }
+
+  /** Where all acknowledged pets are. */
+  durability(): WherePetsAre {
+    const state = this.#state;
+    if (state.name === 'working') return 'data file';
+    if (state.name === 'closed') return state.where;
+    if (hasOurs(state.files)) return 'data file';
+    return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
+  }
+
+  /** True while a call of the disk is in progress, which may hang. */
+  isWriting(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** The name of the state, for tests. */
+  get state(): State['name'] {
+    return this.#state.name;
+  }
+
+  drain(): void {
+    this.#stoppingAt ??= this.#deps.clock.now();
+  }
+
+  close(): Promise<void> {
+    this.drain();
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #create(values: NewPet, key?: KeyHash): Promise<StoredPet> {
+    const members = formatMembers(values);
+    const refusal = this.#closing === undefined ? this.#refusal() : closed();
+    if (refusal !== undefined) throw refusal;
+    if (this.#queue.isFull) {
+      throw new StoreUnavailableError('Too many pets are waiting to be stored');
+    }
+    const hasNoIdLeft = this.#tables.pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
+    if (hasNoIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
+    const create = { members, status: values.status, key };
+    return this.#queue.add(create, Buffer.byteLength(members) + LINE_BYTES);
+  }
+
+  #find(key: KeyHash): StoredPet | undefined {
+    const { pets, keys } = this.#tables;
+    const id = keys.find(key);
+    return id === undefined ? undefined : pets.get(id);
+  }
+
+  async #counted<T>(creating: Promise<T>): Promise<T> {
+    try {
+      return await creating;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
+      if (error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
+      throw error;
+    }
+  }
+
+  /** Returns the error for a new create, or undefined if the store accepts it. */
+  #refusal(): StoreUnavailableError | undefined {
+    const state = this.#state;
+    if (state.name === 'working') return undefined;
+    if (state.name === 'closed') return closed();
+    const cause = clientMessage(state.cause);
+    if (state.name === 'ended') return new StoreUnavailableError(cause);
+    const seconds = Math.max(1, Math.ceil((state.nextTryAt - this.#deps.clock.now()) / 1000));
+    const message = `Pets cannot be stored: ${cause}; the next try is in ${seconds} s`;
+    return new StoreUnavailableError(message, seconds);
+  }
+
+  /** Does one thing after the other. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#work !== undefined) await this.#work;
+    const working = work();
+    this.#work = working.catch(() => undefined);
+    try {
+      return await working;
+    } finally {
+      this.#work = undefined;
+    }
+  }
+
+  #commit(take: () => readonly Waiting[]): Promise<Outcomes> {
+    return this.#alone(async () => {
+      const { clock } = this.#deps;
+      const startedAt = clock.now();
+      const creates = take();
+      const outcomes = await this.#store(creates);
+      this.#commitSeconds.observe((clock.now() - startedAt) / 1000);
+      this.#commitPets.observe(creates.length);
+      return outcomes;
+    });
+  }
+
+  async #store(creates: readonly Waiting[], isRepaired = false): Promise<Outcomes> {
+    const state = this.#state;
+    if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
+    const { file } = state;
+    let commit: Commit;
+    let appended: Appended;
+    try {
+      commit = commitOf(creates, this.#tables.pets.lastId);
+      this.#tables.pets.reserve(commit.pets);
+      appended = await file.append(commit.lines);
+    } catch (error) {
+      // Memory failed, or the system did not say what is at the path: nothing was written.
+      return this.#refuse(creates, error);
+    }
+    switch (appended.kind) {
+      case 'rolled back':
+        return this.#refuse(creates, appended.cause);
+      case 'durable':
+        await this.#publish(commit, file);
+        break;
+      case 'in doubt':
+        await this.#beginRepair(appended.cause, file, commit);
+        break;
+      case 'not ours': {
+        const { answer, isWritten } = appended;
+        await this.#leave(answer, file, isWritten ? commit : undefined);
+        if (isWritten) break;
+        // A new file may be there now.
+        return isRepaired ? this.#refuse(creates, this.#refusal()) : this.#store(creates, true);
+      }
+    }
+    if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
+    return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
+  }
+
+  /** Puts a durable commit into memory, which has room reserved for it. Reads see it from then on. */
+  async #publish(commit: Commit, file: DataFile): Promise<void> {
+    const { pets, keys } = this.#tables;
+    const endsAt = this.#deps.clock.now() + KEY_LIFETIME_MS;
+    try {
+      for (const pet of commit.pets) {
+        pets.append(pet);
+        if (pet.key !== undefined) keys.add(pet.key, pet.id, endsAt);
+      }
+      this.#failures.clear();
+    } catch (error) {
+      // Memory lacks a durable pet now: no file may be written from it.
+      const cause = new Error(`Memory failed after a pet was stored: ${messageOf(error)}`);
+      await this.#end(cause, [file], commit);
+    }
+  }
+
+  /** Leaves `working`, since the file is not ours any more. */
+  async #leave(answer: Answer, file: DataFile, doubt?: Commit): Promise<void> {
+    if (answer === 'changed') await this.#end(new NotOursError(CHANGED), [file], doubt);
+    else await this.#beginRepair(new Error(REMOVED), file, doubt);
+  }
+
+  async #beginRepair(cause: unknown, file: DataFile, doubt?: Commit): Promise<void> {
+    const nextTryAt = this.#deps.clock.now();
+    this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt });
+    await this.#repair();
+  }
+
+  /** Writes a new file from memory, in place of the one that must not be written any more. */
+  async #repair(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'repairing') return;
+    const { path, clock, logger } = this.#deps;
+    const { cause, doubt } = state;
+    const beganAt = clock.now();
+    let { files } = state;
+    try {
+      const there = await this.#ourFile(files);
+      files = await keepNeeded(files, there);
+      await this.#expectRoom();
+      const { file, failure } = await createDataFile(this.#deps, this.#tables, {
+        by: there === undefined ? 'link or rename' : 'rename',
+        attributes: this.#attributes,
+        doubt: doubt?.lines,
+        beforeName: async (newFile) => {
+          if (!(await newFile.lock('exclusive'))) throw new Error('The new file is locked');
+          if ((await this.#ourFile(files)) !== there) throw new Error(REMOVED);
+        },
+      });
+      files = [...files, file];
+      if (failure !== undefined) throw failure;
+      for (const old of files.slice(0, -1)) await old.close().catch(() => undefined);
+      this.#become({ name: 'working', file });
+      logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
+      if (doubt === undefined) this.#failures.clear();
+      else await this.#publish(doubt, file);
+    } catch (error) {
+      if (error instanceof NotOursError) return this.#end(error, files, doubt);
+      const pauseMs = hasOurs(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
+      const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
+      this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
+      this.#recordFailure(error);
+    }
+  }
+
+  /**
+   * Resolves with the file of this store at the path, or with undefined if nothing is there. Rejects
+   * with NotOursError if another one is there, or another folder.
+   */
+  async #ourFile(files: readonly DataFile[]): Promise<DataFile | undefined> {
+    const { disk, path, folder } = this.#deps;
+    const isNothing = disk.stat(path) === undefined;
+    let isRemoved = isNothing && isSameFile(disk.stat(dirname(path)), folder);
+    for (const file of files) {
+      const answer = await file.check();
+      if (answer === 'ours') return file;
+      if (answer === 'removed') isRemoved = true;
+    }
+    if (isRemoved) return undefined;
+    throw new NotOursError(CHANGED);
+  }
+
+  /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
+  async #expectRoom(): Promise<void> {
+    const { disk, path } = this.#deps;
+    const free = await disk.freeBytes(dirname(path)).catch(() => Infinity);
+    const bytes = bytesOfFile(this.#tables);
+    if (free >= bytes) return;
+    const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
+    throw Object.assign(new Error(message), { code: 'ENOSPC' });
+  }
+
+  /** Ends the store for good: a new process may look at the files, or somebody has to. */
+  async #end(cause: Error, files: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
+    this.#become({ name: 'ended', cause, doubt, files, saved: undefined });
+    const { logger, path } = this.#deps;
+    const details = { cause: cause.message, pets: this.durability(), file: path };
+    logger('error', 'The store has ended', details);
+    await this.#save();
+  }
+
+  /** Saves all pets to a separate file, if the data file does not have them. */
+  async #save(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'ended') return;
+    if (this.durability() === 'memory') {
+      const { logger } = this.#deps;
+      try {
+        const saved = await this.#writeSavedFile();
+        this.#become({ ...state, saved });
+        const details = { file: saved, pets: this.#tables.pets.length };
+        logger('error', 'Saved all acknowledged pets to a separate file', details);
+      } catch (error) {
+        return this.#advise(error);
+      }
+    }
+    this.#resolveLost(state.cause);
+  }
+
+  async #writeSavedFile(): Promise<string> {
+    const { disk, path, clock, memory, randomBits } = this.#deps;
+    const saved = savedPath(path, new Date(clock.timeOfDay()));
+    await disk.makeDirectory(dirname(saved));
+    const { file, failure } = await replaceFile(disk, {
+      path: saved,
+      unfinished: unfinishedPath(path, randomBits()),
+      attributes: this.#attributes,
+      by: 'link or rename',
+      write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
+    });
+    await file.close().catch(() => undefined);
+    try {
+      if (failure !== undefined) throw failure;
+      await syncFolders(disk, saved);
+    } catch (error) {
+      // The next try makes another one.
+      await disk.remove(saved).catch(() => undefined);
+      throw error;
+    }
+    return saved;
+  }
+
+  /** Says once a minute that only memory has the pets. */
+  #advise(error: unknown): void {
+    const { clock, logger, path } = this.#deps;
+    if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
+    this.#advisedAt = clock.now();
+    logger('error', 'Only memory has the pets, and they cannot be saved: do not stop the service', {
+      cause: messageOf(error),
+      advice: `make room for ${bytesOfFile(this.#tables)} bytes in the folder of ${path}`,
+    });
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#work !== undefined) return;
+    await this.#alone(() => {
+      const state = this.#state;
+      const isDue = state.name !== 'repairing' || this.#deps.clock.now() >= state.nextTryAt;
+      return isDue ? this.#try() : Promise.resolve();
+    });
+  }
+
+  /** Checks the file, or tries to repair, or to save. */
+  async #try(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'working') {
+      await this.#repair();
+      return this.#save();
+    }
+    const { file } = state;
+    // If the system does not say, the next create or the next second asks again.
+    const answer = await file.check().catch(() => 'ours' as const);
+    if (answer !== 'ours') await this.#leave(answer, file);
+    if (!file.ignoresTime || this.#hasToldOfTime) return;
+    this.#hasToldOfTime = true;
+    const event = 'The time of the data file changes by itself, and is not compared any more';
+    this.#deps.logger('warn', event, { file: this.#deps.path });
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.whenIdle();
+    this.#stopTicking();
+    await this.#alone(() => this.#stop());
+    await this.#unlockBeside();
+    if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
+  }
+
+  /** Tries for some seconds, as long as memory has the only copy; then closes what is open. */
+  async #stop(): Promise<void> {
+    const { clock, logger, path } = this.#deps;
+    const stoppingAt = this.#stoppingAt ?? clock.now();
+    await this.#try();
+    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+      await clock.sleep(TICK_MS);
+      await this.#try();
+    }
+    const state = this.#state;
+    if (state.name === 'closed') return;
+    const files = state.name === 'working' ? [state.file] : state.files;
+    if (state.name === 'working') {
+      await state.file.markClean().catch((error: unknown) => {
+        // Nothing is lost: the next start reads a file in use.
+        const event = 'The data file could not be marked as clean';
+        logger('warn', event, { cause: messageOf(error), file: path });
+      });
+    }
+    this.#whatHasThem = this.#describe(files);
+    this.#become({ name: 'closed', where: this.durability() });
+    for (const file of files) await file.close().catch(() => undefined);
+  }
+
+  /** Returns what has the acknowledged pets, for an operator. */
+  #describe(files: readonly DataFile[]): string {
+    const { path } = this.#deps;
+    const all = `all ${this.#tables.pets.length} acknowledged pets`;
+    if (this.durability() === 'data file') return `${path} has ${all}`;
+    if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
+      return `${this.#state.saved} has ${all}, since another program changed ${path}`;
+    }
+    const moved = files.find((file) => file.isLinked());
+    return moved === undefined
+      ? `Only memory had ${all}: those that are in no backup are lost`
+      : `The file with the inode ${moved.inode} has ${all}: it was moved away from ${path}`;
+  }
+
+  /** The only function that changes the state. */
+  #become(next: State): void {
+    if (this.#state.name === 'closed') throw new Error(CLOSED);
+    this.#state = next;
+  }
+
+  get #doubt(): Commit | undefined {
+    return 'doubt' in this.#state ? this.#state.doubt : undefined;
+  }
+
+  #isInDoubt(key: KeyHash): boolean {
+    return this.#doubt?.pets.some((pet) => pet.key === key) === true;
+  }
+
+  #unknown(): OutcomeUnknownError {
+    const cause = 'cause' in this.#state ? clientMessage(this.#state.cause) : CLOSED;
+    // The name of an error, such as EIO, stays as it is.
+    const reason = cause.replace(/^[A-Z](?=[^A-Z])/, (letter) => letter.toLowerCase());
+    return new OutcomeUnknownError(`It is not known whether the pet was stored: ${reason}`);
+  }
+
+  #refuse(creates: readonly Waiting[], cause: unknown): Outcomes {
+    const isRefusal = cause instanceof StoreUnavailableError;
+    const error = isRefusal ? cause : new StoreUnavailableError(this.#recordFailure(cause));
+    return creates.map(() => ({ error }));
+  }
+
+  /** Reports that creates could not be stored. Returns the message for clients. */
+  #recordFailure(error: unknown): string {
+    const message = `Pets cannot be stored: ${clientMessage(error)}`;
+    const details = { cause: messageOf(error), pets: this.durability(), file: this.#deps.path };
+    this.#failures.record(message, details);
+    return message;
   }
 }
 
-const SYNC_BOUNDS: readonly number[] = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
-];
+function closed(): StoreUnavailableError {
+  return new StoreUnavailableError(CLOSED);
+}
 
-/** Refuses a file of another kind before a lock file is made next to it. */
-async function assertDataFile(disk: Disk, path: string, memory: Memory): Promise<void> {
-  const start = await withFileIfPresent(disk, path, (file) => readStart(file, memory, 4096));
-  if (start !== undefined) assertArray(path, start);
+const CHANGED = 'Another program has changed or replaced the data file';
+const REMOVED = 'The data file was removed, or its folder was moved';
+
+/** Gives the waiting creates their ids, which follow the last one. */
+function commitOf(creates: readonly Waiting[], lastId: bigint): Commit {
+  let id = lastId;
+  const pets = creates.map(({ members, status, key }) => {
+    id += 1n;
+    return { id, text: formatPet(id, members), status, key };
+  });
+  return { pets, lines: pets.map(({ text, key }) => lineOf(text, key)).join('\n,') };
+}
+
+/** True if the path leads to one of the files, and it is as this store left it. */
+function hasOurs(files: readonly DataFile[]): boolean {
+  return files.some((file) => file.isThere());
+}
+
+/**
+ * Closes the files that are not needed any more: all but the one at the path, or, if nothing is
+ * there, those that have no name at all, so that their room is free. Returns the others.
+ */
+async function keepNeeded(
+  files: readonly DataFile[],
+  there: DataFile | undefined,
+): Promise<readonly DataFile[]> {
+  const kept = files.filter((file) => (there === undefined ? file.isLinked() : file === there));
+  for (const file of files) if (!kept.includes(file)) await file.close().catch(() => undefined);
+  return kept;
 }

@@ -18,12 +18,14 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { promisify } from 'node:util';
 import {
   assertRegular,
+  codeOf,
+  isSameFile,
   type Disk,
-  type FileStat,
   type DiskFile,
   type FileAttributes,
+  type FileStat,
 } from './disk.ts';
-import { lockFile } from './lock.ts';
+import { flock } from './flock.ts';
 
 export const nodeDisk: Disk = {
   open: openFile,
@@ -32,19 +34,11 @@ export const nodeDisk: Disk = {
   rename: renameFile,
   link: (from, to) => fs.promises.link(from, to),
   syncDirectory,
-  lock: async (path, attributes) => {
-    const made = await openFile(path, 'create', attributes).catch((error: unknown) => {
-      if (codeOf(error) !== 'EEXIST') throw error;
-      return undefined;
-    });
-    await made?.close();
-    const file = await lockFile(path, (extra) => openRegular(path, FLAGS.edit | extra));
-    return file && { stat: () => statOf(file), release: () => file.close() };
-  },
   makeDirectory,
   list: (path) => fs.promises.readdir(path),
   freeBytes,
   remove,
+  ...(platform() === 'win32' && { lockBeside }),
 };
 
 const IS_WINDOWS: boolean = platform() === 'win32';
@@ -70,7 +64,6 @@ async function openFile(
 ): Promise<DiskFile> {
   const file = await openRegular(path, FLAGS[how]);
   try {
-    if (how === 'edit' && statOf(file).links > 1) throw new Error(`${path} has another link`);
     if (how === 'create') await prepare(file, attributes);
   } catch (error) {
     await file.close().catch(() => undefined);
@@ -78,6 +71,7 @@ async function openFile(
     if (how === 'create') await remove(path).catch(() => undefined);
     throw error;
   }
+  let holder: FileHandle | undefined;
   return {
     // The way to libuv's threads and back takes longer than the read, a sixth of a start.
     read: async (bytes, offset, length, position) => {
@@ -88,13 +82,74 @@ async function openFile(
       (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
     writeNow: (bytes, offset, position) =>
       fs.writeSync(file.fd, bytes, offset, bytes.length - offset, position),
+    readNow: (bytes, position) => fs.readSync(file.fd, bytes, 0, bytes.length, position),
     // Windows syncs only files that are open for writing.
     sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
     truncate: (length) => file.truncate(length),
     stat: () => statOf(file),
-    close: () => file.close(),
+    lock: async (kind) => {
+      holder = await lockFile(path, file, kind);
+      return holder !== undefined;
+    },
+    async close() {
+      if (holder !== file) await holder?.close();
+      await file.close();
+    },
   };
 }
+
+/**
+ * Takes the lock of an open file, and resolves with the handle that holds it, or with undefined if
+ * another process has it. Rejects if the lock is granted twice: then it keeps no process away.
+ */
+async function lockFile(
+  path: string,
+  file: FileHandle,
+  kind: 'exclusive' | 'shared',
+): Promise<FileHandle | undefined> {
+  const holder = await tryLock(path, file, kind);
+  if (holder === undefined || kind === 'shared' || IS_WINDOWS) return holder;
+  const other = await openRegular(path, FLAGS.read);
+  let second: FileHandle | undefined;
+  try {
+    // If the file was replaced meanwhile, the other one tells nothing.
+    const isSame = isSameFile(statOf(other), statOf(file));
+    second = isSame ? await tryLock(path, other, kind) : undefined;
+    if (second === undefined) return holder;
+  } finally {
+    if (second !== other) await second?.close();
+    await other.close();
+  }
+  throw new Error(
+    `A lock on ${path} does not keep a second process away: the file system, or the command ` +
+      'flock, grants it twice. No store can be kept there',
+  );
+}
+
+async function tryLock(
+  path: string,
+  file: FileHandle,
+  kind: 'exclusive' | 'shared',
+): Promise<FileHandle | undefined> {
+  if (IS_WINDOWS) return file;
+  const flags = OPEN_LOCKED[platform()]?.[kind];
+  if (flags === undefined) return (await flock(file.fd, kind)) ? file : undefined;
+  return openRegular(path, FLAGS.read | flags).catch((error: unknown) => {
+    if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes(codeOf(error))) return undefined;
+    throw error;
+  });
+}
+
+/** Where opening a file takes its lock: O_EXLOCK and O_SHLOCK. */
+const BSD = { exclusive: 0x20, shared: 0x10 } as const;
+const OPEN_LOCKED: Readonly<Record<string, typeof BSD>> = {
+  darwin: BSD,
+  freebsd: BSD,
+  openbsd: BSD,
+};
+
+/** libuv's UV_FS_O_EXLOCK: opens the file for this process alone. */
+const WINDOWS_EXLOCK = 0x1000_0000;
 
 async function openRegular(path: string, how: number): Promise<FileHandle> {
   const file = await fs.promises.open(path, how | NO_LINK, OWNER_ONLY).catch((error: unknown) => {
@@ -126,6 +181,14 @@ async function prepare(
   const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
   if (!isRoot || owner === undefined || isOwned) return;
   await file.chown(owner.user, owner.group).catch(() => undefined);
+}
+
+async function lockBeside(path: string): Promise<{ close(): Promise<void> } | undefined> {
+  const how = flags.O_RDWR | flags.O_CREAT | WINDOWS_EXLOCK;
+  return openRegular(path, how).catch((error: unknown) => {
+    if (codeOf(error) === 'EBUSY') return undefined;
+    throw error;
+  });
 }
 
 function stat(path: string): FileStat | undefined {
@@ -207,20 +270,17 @@ async function freeBytes(path: string): Promise<number> {
   return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  // There is nothing to sync, but a missing folder is an error.
-  if (IS_WINDOWS) return fs.promises.access(path);
+async function syncDirectory(path: string): Promise<boolean> {
+  // There is nothing to sync on Windows, but a missing folder is an error.
+  if (IS_WINDOWS) return fs.promises.access(path).then(() => false);
   const directory = await fs.promises.open(path, 'r');
   try {
     await directory.sync();
+    return true;
   } catch (error) {
-    // This file system cannot sync a folder.
-    if (!['EINVAL', 'ENOTSUP'].includes(codeOf(error))) throw error;
+    if (['EINVAL', 'ENOTSUP'].includes(codeOf(error))) return false;
+    throw error;
   } finally {
     await directory.close();
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? '';
 }

@@ -1,13 +1,12 @@
 /**
  * The idempotency keys that are remembered: which pet each of them stored, and until when.
  *
- * Holds the newest 100,000. A key is found for 24 hours, or for the lifetime that `add` gets; an
- * expired one is not found, but stays until it is evicted. The keys are in a Map, in the order of
+ * Holds the newest 100,000. A key is found until it expires, for 24 hours; then it stays until it is
+ * evicted. The keys are in a Map, in the order of
  * their pets' ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order
  * of insertion, so that the oldest key is the first one. A key takes about 200 bytes.
  *
- * Keys age by a monotonic clock. The time of day is only for what is stored: if the system clock is
- * set, no key expires early.
+ * Keys age by the monotonic clock: if the system clock is set, no key expires early.
  */
 
 import type { Clock } from '../../base/system.ts';
@@ -22,29 +21,27 @@ export interface KeyEntry {
   readonly key: KeyHash;
   /** The id of its pet. */
   readonly id: bigint;
-  /** When its 24 hours end by the time of day, in milliseconds since 1970. */
-  readonly expiresAt: number;
+  /** When it is forgotten, by the monotonic clock. */
+  readonly endsAt: number;
 }
 
 export const MAX_IDEMPOTENCY_KEYS = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;
 
 export class IdempotencyKeys {
-  readonly #clock: Pick<Clock, 'now' | 'timeOfDay'>;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #capacity: number;
-  /** By key, its pet and when it ends by the monotonic clock. */
-  readonly #keys: Map<KeyHash, { readonly id: bigint; readonly endsAt: number }> = new Map();
+  readonly #keys: Map<KeyHash, Omit<KeyEntry, 'key'>> = new Map();
   /**
    * The keys in the order in which they are evicted. The iterator also reaches keys that
    * are added later.
    */
   readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
-  #lastId = 0n;
   /** How many keys were evicted before they expired. */
   evicted = 0;
 
   /** For tests: `capacity` is how many keys are kept. */
-  constructor(clock: Pick<Clock, 'now' | 'timeOfDay'>, capacity: number = MAX_IDEMPOTENCY_KEYS) {
+  constructor(clock: Pick<Clock, 'now'>, capacity: number = MAX_IDEMPOTENCY_KEYS) {
     this.#clock = clock;
     this.#capacity = capacity;
   }
@@ -62,31 +59,22 @@ export class IdempotencyKeys {
     return held === undefined || held.endsAt <= this.#clock.now() ? undefined : held.id;
   }
 
-  /**
-   * Adds a key for `lifetimeMs` from now. A key is ignored if its id is not greater than the
-   * last id: then it was added already.
-   */
-  add({ key, id }: Omit<KeyEntry, 'expiresAt'>, lifetimeMs: number = KEY_LIFETIME_MS): void {
-    if (id <= this.#lastId) return;
+  /** Adds a key. Its id must be greater than that of each key before. */
+  add(key: KeyHash, id: bigint, endsAt: number): void {
     // A key that is stored again moves to the position of its greater id.
     this.#keys.delete(key);
-    const now = this.#clock.now();
     if (this.#keys.size === this.#capacity) {
       const oldest = this.#oldestFirst.next().value!;
-      if (this.#keys.get(oldest)!.endsAt > now) this.evicted += 1;
+      if (this.#keys.get(oldest)!.endsAt > this.#clock.now()) this.evicted += 1;
       this.#keys.delete(oldest);
     }
-    this.#keys.set(flat(key), { id, endsAt: now + lifetimeMs });
-    this.#lastId = id;
+    this.#keys.set(flat(key), { id, endsAt });
   }
 
   /** Yields the entries that have not expired, in ascending order of id. */
-  *entries(): Generator<KeyEntry> {
+  *entries(): Generator<KeyEntry, undefined> {
     const now = this.#clock.now();
-    const toTimeOfDay = this.#clock.timeOfDay() - now;
-    for (const [key, { id, endsAt }] of this.#keys) {
-      if (endsAt > now) yield { key, id, expiresAt: Math.round(endsAt + toTimeOfDay) };
-    }
+    for (const [key, { id, endsAt }] of this.#keys) if (endsAt > now) yield { key, id, endsAt };
   }
 }
 

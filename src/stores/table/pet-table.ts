@@ -4,8 +4,8 @@
  *     chunk  {"id":1,…},␊{"id":2,…},␊{"id":3,…},␊
  *                        ^ends[0]    ^ends[1]    ^ends[2]
  *
- * The pets are in chunks, in the layout of the data file, so that a page without a filter is one
- * copy. In addition to its text a pet takes 4 bytes for its end and 4 in the index of its status; a
+ * The pets are in chunks, in the layout of a response, so that a page without a filter is one copy.
+ * In addition to its text a pet takes 4 bytes for its end and 4 in the index of its status; a
  * consecutive id takes none. This is simple because pets are only added, in ascending order of id.
  *
  * Pages are cached. Pets of one status are scattered in memory, so a page of 100 takes 100 small
@@ -19,9 +19,9 @@ import { MAX_LIMIT, PET_STATUSES, type PetStatus, type StoredPet } from '../../m
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
 import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../../model/pet-text.ts';
 import { Column, IdRanges } from './columns.ts';
-import type { ScannedPets } from './pet-scanner.ts';
 
-export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
+const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
+const BRACE = 0x7d;
 
 /** A pet for the table: its id must be greater than `lastId`. */
 export interface TablePet {
@@ -30,12 +30,12 @@ export interface TablePet {
   readonly status: PetStatus | undefined;
 }
 
-/** Pets for one commit. */
+/** Consecutive pets, for one commit. */
 export interface PetBatch {
   /** The last id before them, and their own last one. */
   readonly after: bigint;
   readonly lastId: bigint;
-  /** Their texts, joined by commas. */
+  /** Their texts, with PET_SEPARATOR between them. */
   readonly text: string;
 }
 
@@ -55,6 +55,8 @@ export class PetTable {
   readonly #chunkStarts: Column<Uint32Array>;
   /** How much of the last chunk is used. */
   #usedBytes = 0;
+  /** The length of all texts, with their separators. */
+  textBytes = 0;
   /** The offset in its chunk at which each pet ends, including its separator. */
   readonly #ends: Column<Uint32Array>;
   readonly #ids: IdRanges;
@@ -85,17 +87,6 @@ export class PetTable {
     return this.#ids.last;
   }
 
-  /** How many pets have a greater id, and the length of their texts, with their separators. */
-  sizeAfter(id: bigint): { readonly count: number; readonly textBytes: number } {
-    const first = this.#ids.countUpTo(id);
-    let textBytes = 0;
-    for (let from = first, to = 0; from < this.length; from = to) {
-      to = this.#chunkEnd(from);
-      textBytes += this.#ends.at(to - 1) - this.#startOf(from);
-    }
-    return { count: this.length - first, textBytes };
-  }
-
   /** Makes room for these pets, so that adding them cannot fail. */
   reserve(pets: readonly TablePet[]): void {
     let bytes = 0;
@@ -113,25 +104,23 @@ export class PetTable {
   }
 
   /**
-   * Adds scanned pets of `source`: the fast path of `append`. Their ids must be ascending and
-   * greater than `lastId`.
+   * The fast path of `append`, for a pet whose text is in `source`, except for its closing brace.
+   * Its id has at most 53 bits.
    */
-  appendScanned(source: Buffer, run: ScannedPets): void {
-    const { starts, ends, length } = run;
-    for (let from = 0; from < length;) {
-      const start = starts[from]!;
-      const chunk = this.#chunkFor(ends[from]! - start + SEPARATOR.length);
-      const room = chunk.length - this.#usedBytes - SEPARATOR.length;
-      let to = from + 1;
-      while (to < length && isNext(run, to) && ends[to]! - start <= room) to += 1;
-      const shift = this.#usedBytes - start;
-      source.copy(chunk, this.#usedBytes, start, ends[to - 1]!);
-      for (let i = from; i < to; i += 1) {
-        this.#endPet(chunk, ends[i]! + shift, run.statuses[i]);
-        this.#ids.pushNumber(run.ids[i]!);
-      }
-      from = to;
-    }
+  appendScanned(
+    source: Buffer,
+    start: number,
+    end: number,
+    id: number,
+    status: PetStatus | undefined,
+  ): void {
+    const length = end - start + 1;
+    const chunk = this.#chunkFor(length + SEPARATOR.length);
+    source.copy(chunk, this.#usedBytes, start, end);
+    const textEnd = this.#usedBytes + length;
+    chunk[textEnd - 1] = BRACE;
+    this.#endPet(chunk, textEnd, status);
+    this.#ids.pushNumber(id);
   }
 
   get(id: bigint): StoredPet | undefined {
@@ -168,14 +157,12 @@ export class PetTable {
   }
 
   /**
-   * Yields the texts of the pets up to an id, or of all, one chunk after the other, as the data
-   * file has them. A chunk has no separator at either end. The chunks are views: they must not be
-   * written to.
+   * Yields the texts of all pets, one chunk after the other. A chunk has no separator at either
+   * end. The chunks are views: they must not be written to.
    */
-  *chunks(lastId: bigint = this.lastId): Generator<Buffer> {
-    const count = this.#ids.countUpTo(lastId);
-    for (let from = 0, to = 0; from < count; from = to) {
-      to = Math.min(count, this.#chunkEnd(from));
+  *chunks(): Generator<Buffer> {
+    for (let from = 0, to = 0; from < this.length; from = to) {
+      to = this.#chunkEnd(from);
       yield this.#chunkOf(from).subarray(0, this.#ends.at(to - 1) - SEPARATOR.length);
     }
   }
@@ -190,9 +177,8 @@ export class PetTable {
       const start = this.#startOf(from);
       let to = from + 1;
       while (to < stop && this.#ends.at(to) - start <= maxBytes) to += 1;
-      const text = this.#textBetween(from, to).replaceAll(PET_SEPARATOR, ',');
       const lastId = this.#ids.at(to - 1);
-      yield { after, lastId, text };
+      yield { after, lastId, text: this.#textBetween(from, to) };
       after = lastId;
       from = to;
     }
@@ -202,6 +188,7 @@ export class PetTable {
   #endPet(chunk: Buffer, end: number, status: PetStatus | undefined): void {
     chunk[end] = SEPARATOR[0]!;
     chunk[end + 1] = SEPARATOR[1]!;
+    this.textBytes += end + SEPARATOR.length - this.#usedBytes;
     this.#usedBytes = end + SEPARATOR.length;
     this.#ends.push(this.#usedBytes);
     if (status !== undefined) this.#byStatus[status].push(this.length);
@@ -257,9 +244,4 @@ export class PetTable {
     const end = this.#ends.at(to - 1) - SEPARATOR.length;
     return this.#chunkOf(from).toString('utf8', this.#startOf(from), end);
   }
-}
-
-/** True if only the separator is between this scanned pet and the one before. */
-function isNext({ starts, ends }: ScannedPets, index: number): boolean {
-  return starts[index] === ends[index - 1]! + SEPARATOR.length;
 }

@@ -1,0 +1,359 @@
+/**
+ * A start: locks the data file, reads it, and makes durable what was read before anybody sees it.
+ *
+ *     found                                         then
+ *     locked by another process                     refused
+ *     a saved file, beside it or without it         refused: somebody has to look
+ *     a journal of release 2 with no commit         renamed, and its keys are forgotten
+ *     any other journal of release 2                refused
+ *     nothing                                       a file without pets is made
+ *     commits up to a torn one, or the file's end   the torn one is dropped; the last one is written
+ *                                                   again, and synced
+ *     another array, another name of the file, or   a new file in the form of format.ts replaces it
+ *     a file whose sync has failed
+ *     damage, or anything else                      refused
+ *
+ * A refusal changes no pet.
+ */
+
+import { basename, dirname, join } from 'node:path';
+import { messageOf, type Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/system.ts';
+import {
+  CHANGED_WHILE_READ,
+  createDataFile,
+  DataFile,
+  NotOursError,
+  unfinishedPath,
+  type DataFileDeps,
+} from './data-file.ts';
+import {
+  assertRegular,
+  attributesOf,
+  codeOf,
+  isSameFile,
+  isUnlocked,
+  readAll,
+  syncFolders,
+  withFile,
+  writeAll,
+  type DiskFile,
+  type FileAttributes,
+} from './disk.ts';
+import { FILE_END, firstLine, placeAtStart, type Tables } from './format.ts';
+import { emptyTables, readDataFile, type DataFileContent } from './read-data-file.ts';
+import { isWithoutLinks } from './replace-file.ts';
+
+/** What a store works with, and tests replace. */
+export interface StoreDeps extends DataFileDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How the names of unfinished and of saved files continue after that of the data file. */
+const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
+const SAVED: RegExp = /^\.saved-[0-9]{8}T[0-9]{9}Z$/;
+
+/** The name of the file for all pets if the store must not write its data file any more. */
+export function savedPath(path: string, at: Date): string {
+  // 20261121T201500123Z: without colons, which Windows allows in no file name.
+  return `${path}.saved-${at.toISOString().replace(/[-:.]/g, '')}`;
+}
+
+/** How often a start looks again if the file was removed or replaced while it took the lock. */
+const MAX_LOOKS = 10;
+/** How long a start waits for the lock: a check of the file takes it for a moment. */
+const LOCK_TRIES = 10;
+const LOCK_PAUSE_MS = 100;
+
+export interface Opened {
+  readonly file: DataFile;
+  readonly tables: Tables;
+}
+
+/** Opens the data file. Rejects with the reason of a refusal, or with the disk's error. */
+export async function openDataFile(deps: StoreDeps): Promise<Opened> {
+  const { disk, path, logger } = deps;
+  // Fails if the longest name of the store's files is too long for the file system.
+  disk.stat(savedPath(path, new Date(0)));
+  await assertNoSavedFile(deps);
+  let opened: Opened | undefined;
+  for (let looks = 0; opened === undefined; looks += 1) {
+    if (looks === MAX_LOOKS) throw new Error(`${path} ${UNKNOWN_FILE}`);
+    const found = disk.stat(path);
+    assertRegular(path, found);
+    opened = found === undefined ? await makeFile(deps) : await openFound(deps);
+  }
+  if (!(await syncFolders(disk, path))) {
+    const event = 'This file system syncs no folder: a power failure may undo a rename';
+    logger('warn', event, { folder: dirname(path) });
+  }
+  return opened;
+}
+
+const UNKNOWN_FILE =
+  'is on a file system that does not say which file a path leads to: no store can be kept there';
+
+/** Opens and locks the file at the path. Resolves with undefined if it is another one by then. */
+async function openFound(deps: StoreDeps): Promise<Opened | undefined> {
+  const { disk, path } = deps;
+  const file = await disk.open(path, 'edit');
+  try {
+    await takeLock(deps, file);
+    if (isSameFile(disk.stat(path), file.stat())) return await begin(deps, file);
+    await file.close();
+    return undefined;
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Waits for the lock for a second. Rejects if another process has it then. */
+async function takeLock({ path, clock }: StoreDeps, file: DiskFile): Promise<void> {
+  for (let tries = 0; tries < LOCK_TRIES; tries += 1) {
+    if (await file.lock('exclusive')) return;
+    await clock.sleep(LOCK_PAUSE_MS);
+  }
+  throw new Error(`${path} is in use already: another process has locked it`);
+}
+
+/** Reads the locked file, and makes it durable, or puts a new one in its place. */
+async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
+  const { disk, path, logger } = deps;
+  // Before it is read: what another process writes from then on is noticed.
+  const known = locked.stat();
+  const content = await readFound(deps, locked);
+  await setOldJournalAside(deps);
+  await removeUnfinished(deps, locked);
+  const tables = { pets: content.pets, keys: content.keys };
+  // That a file has more keys than are kept is no loss.
+  tables.keys.evicted = 0;
+  const isCommits = content.form === 'commits';
+  const found = new DataFile(deps, locked, isCommits ? content.place : placeAtStart(), known);
+  if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
+    try {
+      await found.begin(content.lastCommitAt);
+      logContent(deps, content);
+      return { file: found, tables };
+    } catch (error) {
+      if (error instanceof NotOursError) throw error;
+      const event = 'The data file cannot be made durable, and is replaced';
+      logger('error', event, { cause: messageOf(error), file: path });
+      found.markNotSynced();
+    }
+  }
+  const { file, failure } = await createDataFile(deps, tables, {
+    by: 'rename',
+    attributes: attributesOf(disk, path),
+    async beforeName(newFile) {
+      await takeLock(deps, newFile);
+      if ((await found.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
+    },
+  });
+  if (failure !== undefined) {
+    await file.close().catch(() => undefined);
+    throw failure;
+  }
+  await found.close().catch(() => undefined);
+  logContent(deps, content);
+  return { file, tables };
+}
+
+/** What a store with no pets has in its file. */
+const EMPTY: Buffer = Buffer.concat([firstLine('in use'), FILE_END]);
+
+/** Makes a file without pets, or resolves with undefined if there is a file to be opened now. */
+async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
+  const { disk, path, logger } = deps;
+  const journal = `${path}.journal`;
+  if (disk.stat(journal) !== undefined) {
+    throw new Error(
+      `There is no data file ${path}, but ${journal} of release 2 exists. Nothing was changed. ` +
+        'Put the data file back, or move the journal away, to start without pets',
+    );
+  }
+  const tables = emptyTables(deps);
+  const attributes = attributesOf(disk, path);
+  const beforeName = (file: DiskFile): Promise<void> => takeLock(deps, file);
+  try {
+    const options = { by: 'link' as const, attributes, beforeName };
+    const { file, failure } = await createDataFile(deps, tables, options);
+    if (failure === undefined) {
+      logger('info', 'Made a data file without pets', { file: path });
+      return { file, tables };
+    }
+    await file.close().catch(() => undefined);
+    throw failure;
+  } catch (error) {
+    if (isWithoutLinks(error)) await makeFileWithoutLinks(deps, attributes);
+    else if (codeOf(error) !== 'EEXIST') throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Where no file can have two names, the file without pets is written in its place. An unfinished
+ * file with the same content is beside it until it is complete: it tells a start after a crash
+ * that an empty file is not one that was cut.
+ */
+async function makeFileWithoutLinks(deps: StoreDeps, attributes: FileAttributes): Promise<void> {
+  const { disk, path, randomBits } = deps;
+  const beside = unfinishedPath(path, randomBits());
+  const write = async (to: string): Promise<void> => {
+    const file = await disk.open(to, 'create', attributes);
+    try {
+      await writeAll(file, EMPTY, 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await disk.syncDirectory(dirname(path));
+  };
+  await write(beside);
+  await write(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
+  await disk.remove(beside);
+}
+
+/** Reads the file. One that such a start has only begun has no pets. */
+async function readFound(deps: StoreDeps, file: DiskFile): Promise<DataFileContent> {
+  const { sizeBytes } = file.stat();
+  if (sizeBytes < EMPTY.length) {
+    const start = Buffer.alloc(sizeBytes);
+    await readAll(file, start, 0);
+    const isBegun = sizeBytes > 0 ? EMPTY.indexOf(start) === 0 : await isBesideEmptyOne(deps);
+    if (isBegun && !(await canLink(deps))) return { ...emptyTables(deps), form: 'array' };
+  }
+  return readDataFile(deps.path, file, deps);
+}
+
+async function isBesideEmptyOne(deps: StoreDeps): Promise<boolean> {
+  for (const path of await filesBeside(deps, UNFINISHED)) {
+    const entry = deps.disk.stat(path);
+    if (entry?.kind !== 'file' || entry.sizeBytes !== EMPTY.length) continue;
+    const bytes = Buffer.alloc(EMPTY.length);
+    await withFile(deps.disk, path, (file) => readAll(file, bytes, 0));
+    if (bytes.equals(EMPTY)) return true;
+  }
+  return false;
+}
+
+/** True if a file can have two names in the folder. */
+async function canLink({ disk, path, randomBits }: StoreDeps): Promise<boolean> {
+  const name = unfinishedPath(path, randomBits());
+  const other = unfinishedPath(path, randomBits());
+  const file = await disk.open(name, 'create');
+  await file.close();
+  try {
+    await disk.link(name, other);
+    return true;
+  } catch (error) {
+    if (isWithoutLinks(error)) return false;
+    throw error;
+  } finally {
+    for (const made of [name, other]) await disk.remove(made).catch(() => undefined);
+  }
+}
+
+/** Removes what earlier processes have left, but not the file that another process is writing. */
+async function removeUnfinished(deps: StoreDeps, locked: DiskFile): Promise<void> {
+  const { disk, logger } = deps;
+  for (const path of await filesBeside(deps, UNFINISHED)) {
+    const entry = disk.stat(path);
+    if (entry?.kind !== 'file') continue;
+    try {
+      // The data file itself has this name after a kill between its link and the removal.
+      const isOwn = isSameFile(entry, locked.stat());
+      if (!isOwn && !(await isUnlocked(disk, path))) continue;
+      await disk.remove(path);
+      logger('info', 'Removed an unfinished file of an earlier process', { file: path });
+    } catch (error) {
+      const details = { file: path, cause: messageOf(error) };
+      logger('warn', 'An unfinished file of an earlier process cannot be removed', details);
+    }
+  }
+}
+
+/**
+ * Release 2 kept the pets since the data file in a journal. After a clean stop it has no pet, only
+ * idempotency keys, which are forgotten.
+ */
+async function setOldJournalAside({ disk, path, logger }: StoreDeps): Promise<void> {
+  const journal = `${path}.journal`;
+  const entry = disk.stat(journal);
+  if (entry === undefined) return;
+  assertRegular(journal, entry);
+  const text = await withFile(disk, journal, async (file) => {
+    const bytes = Buffer.alloc(Math.min(entry.sizeBytes, MAX_OLD_JOURNAL_BYTES));
+    await readAll(file, bytes, 0);
+    return bytes.toString('latin1');
+  });
+  if (entry.sizeBytes > MAX_OLD_JOURNAL_BYTES || !JOURNAL_WITHOUT_PETS.test(text)) {
+    throw new Error(
+      `${journal} of release 2 has pets, or is no journal that a clean stop leaves. Nothing was ` +
+        'changed. Start release 2 once more and stop it cleanly, then start this release',
+    );
+  }
+  await disk.rename(journal, `${journal}.old`);
+  const event = 'Renamed the journal of release 2, whose idempotency keys are forgotten';
+  logger('info', event, { file: `${journal}.old` });
+}
+
+/** A header, and at most one line with 100,000 keys. */
+const MAX_OLD_JOURNAL_BYTES: number = 16 << 20;
+const JOURNAL_WITHOUT_PETS =
+  /^[0-9a-f]{8} [0-9a-f]{8} \{"journal":1,[^\n]*\}\n(?:[0-9a-f]{8} [0-9a-f]{8} \{"keys":[^\n]*\}\n)?$/;
+
+/** A saved file may have pets that the data file lacks, and the other way round: refuses a start. */
+async function assertNoSavedFile(deps: StoreDeps): Promise<void> {
+  const saved = await filesBeside(deps, SAVED);
+  if (saved.length === 0) return;
+  const facts: string[] = [];
+  for (const path of [deps.path, ...saved]) facts.push(`${path} ${await factsOf(deps, path)}`);
+  throw new Error(
+    `Pets were saved to another file. Nothing was changed. ${facts.join('; ')}. Move the saved ` +
+      'file away, to go on with the data file; or move the data file away, and give the saved file ' +
+      'its name',
+  );
+}
+
+/** Returns what a file has, as the rest of a sentence. */
+async function factsOf(deps: StoreDeps, path: string): Promise<string> {
+  if (deps.disk.stat(path) === undefined) return 'does not exist';
+  try {
+    const { pets } = await withFile(deps.disk, path, (file) => readDataFile(path, file, deps));
+    return `has ${pets.length} pets, and the greatest id is ${pets.lastId}`;
+  } catch (error) {
+    return `cannot be read: ${messageOf(error)}`;
+  }
+}
+
+/** Resolves with the paths of the files whose names continue like this, in their order. */
+async function filesBeside(
+  { disk, path }: Pick<StoreDeps, 'disk' | 'path'>,
+  ending: RegExp,
+): Promise<readonly string[]> {
+  const [folder, start] = [dirname(path), basename(path)];
+  const names = (await disk.list(folder)).filter(
+    (name) => name.startsWith(start) && ending.test(name.slice(start.length)),
+  );
+  return names.sort().map((name) => join(folder, name));
+}
+
+function logContent({ logger, path }: StoreDeps, content: DataFileContent): void {
+  if (content.form === 'array') {
+    const event = 'Took over an array of pets, and wrote it as a data file';
+    logger('info', event, { file: path, pets: content.pets.length });
+  } else if (content.end === 'torn') {
+    logger('warn', 'Dropped a commit that was not complete, and so never acknowledged', {
+      file: path,
+      byte: content.place.end,
+      bytes: content.sizeBytes - content.place.end,
+      advice: 'if this file was copied, the copy is incomplete',
+    });
+  } else if (content.end === 'incomplete') {
+    logger('warn', 'Completed the end of the data file', { file: path, byte: content.place.end });
+  }
+}
