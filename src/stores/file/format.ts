@@ -25,7 +25,7 @@ import type { IdempotencyKeys, KeyHash } from '../table/idempotency-keys.ts';
 import type { PetTable } from '../table/pet-table.ts';
 
 /** 32 bits as blanks. */
-const MARK_BYTES = 32;
+export const MARK_BYTES = 32;
 /** A mark and the line feed behind it. */
 export const MARK_LINE_BYTES: number = MARK_BYTES + 1;
 /** The opening bracket, its blanks and a line feed. */

@@ -146,7 +146,7 @@ async function readLines(file: Pick<DiskFile, 'read'>, deps: ReadDeps, end: numb
   let { crc, mark } = placeAtStart();
   const range = { start: FIRST_LINE_BYTES, end };
   const read = (bytes: Buffer, position: number): number => {
-    const used = reader.readLines(bytes, position);
+    const used = reader.readCommitted(bytes, position);
     crc = zlib.crc32(bytes.subarray(0, used), crc);
     if (used > 0) mark = Buffer.from(bytes.subarray(used - MARK_LINE_BYTES, used));
     return used;
@@ -212,10 +212,9 @@ export async function readProvenCommits(
     // All that follow each other are read in one go.
     for (next = at + 1; proven[next]?.start === proven[next - 1]!.end; next += 1);
     const { end } = proven[next - 1]!;
-    reader.needsComma = start > FIRST_LINE_BYTES;
     const lines = withLineFeed(file, end);
     const unread = await readItems(lines, { start, end }, deps.memory, MAX_LINE_BYTES, (...part) =>
-      reader.readLines(...part),
+      reader.readCommitted(...part),
     );
     if (start > position) onGap({ start: position, end: start });
     // Proven lines that are no pets with ascending ids were put there by somebody else.
@@ -250,7 +249,7 @@ async function readArray(source: Source, start: Buffer): Promise<DataFileContent
   let crc = 0;
   const read = (bytes: Buffer, position: number): number => {
     const isStart = position === 0;
-    const used = isStart ? openingOf(bytes) : reader.readLines(bytes, position);
+    const used = isStart ? openingOf(bytes) : reader.readLines(bytes);
     assertUtf8(path, bytes.subarray(0, used), position);
     crc = zlib.crc32(bytes.subarray(0, used), crc);
     return used;

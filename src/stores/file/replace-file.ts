@@ -29,9 +29,9 @@ export interface Replacement {
   beforeName?(file: DiskFile): Promise<void>;
   /**
    * How the file gets the name. A rename replaces another file. A link fails if there is one; where
-   * no file can have two names, a rename may follow a last look that nothing is there.
+   * no file can have two names, a rename follows a last look that nothing is there.
    */
-  readonly by: 'rename' | 'link' | 'link or rename';
+  readonly by: 'rename' | 'link or rename';
 }
 
 export interface Replaced {
@@ -74,15 +74,17 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
       // A second name is harmless, and removed by the next start.
       return await disk.remove(unfinished).catch(() => undefined);
     } catch (error) {
-      if (by === 'link' || !isWithoutLinks(error)) throw error;
-      if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
+      if (!isWithoutLinks(error)) throw error;
+      if (disk.stat(path) !== undefined) {
+        throw Object.assign(new Error(`${path} exists already`), { code: 'EEXIST' });
+      }
     }
   }
   await disk.rename(unfinished, path);
 }
 
 /** True for the error of a link on a file system where no file can have two names. */
-export function isWithoutLinks(error: unknown): boolean {
+function isWithoutLinks(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(error));
 }
 

@@ -24,7 +24,6 @@ import {
   createDataFile,
   DataFile,
   NotOursError,
-  unfinishedPath,
   type DataFileDeps,
 } from './data-file.ts';
 import {
@@ -36,13 +35,10 @@ import {
   readAll,
   syncFolders,
   withFile,
-  writeAll,
   type DiskFile,
-  type FileAttributes,
 } from './disk.ts';
-import { FILE_END, firstLine, placeAtStart, type Tables } from './format.ts';
+import { placeAtStart, type Tables } from './format.ts';
 import { emptyTables, readDataFile, type DataFileContent } from './read-data-file.ts';
-import { isWithoutLinks } from './replace-file.ts';
 
 /** What a store works with, and tests replace. */
 export interface StoreDeps extends DataFileDeps {
@@ -123,7 +119,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   const { disk, path, logger } = deps;
   // Before it is read: what another process writes from then on is noticed.
   const known = locked.stat();
-  const content = await readFound(deps, locked);
+  const content = await readDataFile(path, locked, deps);
   await setOldJournalAside(deps);
   await removeUnfinished(deps, locked);
   const tables = { pets: content.pets, keys: content.keys };
@@ -160,10 +156,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   return { file, tables };
 }
 
-/** What a store with no pets has in its file. */
-const EMPTY: Buffer = Buffer.concat([firstLine('in use'), FILE_END]);
-
-/** Makes a file without pets, or resolves with undefined if there is a file to be opened now. */
+/** Makes a file without pets, or resolves with undefined if another process has just made one. */
 async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
   const { disk, path, logger } = deps;
   const journal = `${path}.journal`;
@@ -174,11 +167,12 @@ async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
     );
   }
   const tables = emptyTables(deps);
-  const attributes = attributesOf(disk, path);
-  const beforeName = (file: DiskFile): Promise<void> => takeLock(deps, file);
   try {
-    const options = { by: 'link' as const, attributes, beforeName };
-    const { file, failure } = await createDataFile(deps, tables, options);
+    const { file, failure } = await createDataFile(deps, tables, {
+      by: 'link or rename',
+      attributes: attributesOf(disk, path),
+      beforeName: (newFile) => takeLock(deps, newFile),
+    });
     if (failure === undefined) {
       logger('info', 'Made a data file without pets', { file: path });
       return { file, tables };
@@ -186,74 +180,8 @@ async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
     await file.close().catch(() => undefined);
     throw failure;
   } catch (error) {
-    if (isWithoutLinks(error)) await makeFileWithoutLinks(deps, attributes);
-    else if (codeOf(error) !== 'EEXIST') throw error;
-    return undefined;
-  }
-}
-
-/**
- * Where no file can have two names, the file without pets is written in its place. An unfinished
- * file with the same content is beside it until it is complete: it tells a start after a crash
- * that an empty file is not one that was cut.
- */
-async function makeFileWithoutLinks(deps: StoreDeps, attributes: FileAttributes): Promise<void> {
-  const { disk, path, randomBits } = deps;
-  const beside = unfinishedPath(path, randomBits());
-  const write = async (to: string): Promise<void> => {
-    const file = await disk.open(to, 'create', attributes);
-    try {
-      await writeAll(file, EMPTY, 0);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await disk.syncDirectory(dirname(path));
-  };
-  await write(beside);
-  await write(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  });
-  await disk.remove(beside);
-}
-
-/** Reads the file. One that such a start has only begun has no pets. */
-async function readFound(deps: StoreDeps, file: DiskFile): Promise<DataFileContent> {
-  const { sizeBytes } = file.stat();
-  if (sizeBytes < EMPTY.length) {
-    const start = Buffer.alloc(sizeBytes);
-    await readAll(file, start, 0);
-    const isBegun = sizeBytes > 0 ? EMPTY.indexOf(start) === 0 : await isBesideEmptyOne(deps);
-    if (isBegun && !(await canLink(deps))) return { ...emptyTables(deps), form: 'array' };
-  }
-  return readDataFile(deps.path, file, deps);
-}
-
-async function isBesideEmptyOne(deps: StoreDeps): Promise<boolean> {
-  for (const path of await filesBeside(deps, UNFINISHED)) {
-    const entry = deps.disk.stat(path);
-    if (entry?.kind !== 'file' || entry.sizeBytes !== EMPTY.length) continue;
-    const bytes = Buffer.alloc(EMPTY.length);
-    await withFile(deps.disk, path, (file) => readAll(file, bytes, 0));
-    if (bytes.equals(EMPTY)) return true;
-  }
-  return false;
-}
-
-/** True if a file can have two names in the folder. */
-async function canLink({ disk, path, randomBits }: StoreDeps): Promise<boolean> {
-  const name = unfinishedPath(path, randomBits());
-  const other = unfinishedPath(path, randomBits());
-  const file = await disk.open(name, 'create');
-  await file.close();
-  try {
-    await disk.link(name, other);
-    return true;
-  } catch (error) {
-    if (isWithoutLinks(error)) return false;
+    if (codeOf(error) === 'EEXIST') return undefined;
     throw error;
-  } finally {
-    for (const made of [name, other]) await disk.remove(made).catch(() => undefined);
   }
 }
 

@@ -61,7 +61,7 @@ export class IdRanges {
   /** The number of ids. */
   length = 0;
   /** The greatest id as a number, exact if it has at most 53 bits. */
-  #lastNumber = 0;
+  lastNumber = 0;
 
   constructor(memory: Memory) {
     this.#firstIds = new Column((length) => memory.int64s(length));
@@ -85,14 +85,14 @@ export class IdRanges {
       this.#firstIndexes.push(this.length);
     }
     this.length += 1;
-    this.#lastNumber = Number(id);
+    this.lastNumber = Number(id);
   }
 
   /** The fast path of `push`, without a bigint, for an id of at most 53 bits. */
   pushNumber(id: number): void {
-    if (id === this.#lastNumber + 1 && this.length > 0) {
+    if (id === this.lastNumber + 1 && this.length > 0) {
       this.length += 1;
-      this.#lastNumber = id;
+      this.lastNumber = id;
     } else {
       this.push(BigInt(id));
     }

@@ -103,11 +103,16 @@ export class PetTable {
     this.#ids.push(id);
   }
 
+  /** True if a pet with this id, of at most 53 bits, may be added. */
+  isNext(id: number): boolean {
+    return id > this.#ids.lastNumber;
+  }
+
   /**
    * The fast path of `append`, for a pet whose text is in `source`, except for its closing brace.
    * Its id has at most 53 bits.
    */
-  appendScanned(
+  appendBytes(
     source: Buffer,
     start: number,
     end: number,
