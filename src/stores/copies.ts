@@ -113,6 +113,7 @@ export async function backUp(
 
 /** Makes a data file with these pets and keys. Rejects if there is one. */
 export async function makeDataFile(disk: Disk, path: string, tables: Tables): Promise<void> {
+  await disk.makeDirectory(dirname(path));
   const target = await disk.resolve(path);
   for (const there of [target, `${target}.journal`]) {
     if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);

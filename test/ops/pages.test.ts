@@ -40,9 +40,9 @@ const HISTOGRAM = { bounds: [1, 2], counts: [3, 0, 2], sum: 9 } as unknown as Hi
 /** All that the two kinds of store measure. */
 const STATS: Required<StoreStats> = {
   ...{ refusedCreates: 1, unknownCreates: 1, queueLength: 1, keysHeld: 1, keysEvicted: 1 },
-  ...{ journalBytes: 1, snapshotBytes: 1, conflicts: 1 },
+  ...{ dataFileBytes: 1, conflicts: 1 },
   ...{ commitPets: HISTOGRAM, commitSeconds: HISTOGRAM },
-  ...{ syncSeconds: HISTOGRAM, barrierSeconds: HISTOGRAM },
+  barrierSeconds: HISTOGRAM,
   calls: [{ call: 'put', outcome: 'ok', endpoint: 'http://e:1', value: 1 }],
 };
 

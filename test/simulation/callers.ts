@@ -13,7 +13,7 @@ import {
   type MaybePromise,
   type PetStore,
 } from '../../src/model/pet-store.ts';
-import { pendingPet } from '../support/disk/journal-text.ts';
+import { pendingPet } from '../support/pets/rex.ts';
 import { requestKey } from '../support/pets/request-keys.ts';
 import type { KeyedClient, Model } from './model.ts';
 

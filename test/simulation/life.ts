@@ -8,10 +8,8 @@
  */
 
 import { systemMemory, type Memory } from '../../src/base/system.ts';
-import { isDurable, type PetStore } from '../../src/model/pet-store.ts';
+import type { WherePetsAre } from '../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
-import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
-import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { Callers, type Script, type Site } from './callers.ts';
 import type { DiskImage } from './disk-image.ts';
@@ -19,11 +17,6 @@ import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
 
 export const DATA_FILE = '/data/pets.json';
-export const JOURNAL: string = `${DATA_FILE}.journal`;
-export const LOCK: string = `${DATA_FILE}.lock`;
-
-/** More than any life has; a table for all that a store keeps would take too long to make. */
-const MAX_KEYS = 64;
 
 /** More than all pets of a life have: to allocate the usual chunks took half of the time. */
 const CHUNK_BYTES: number = 1 << 16;
@@ -74,15 +67,12 @@ export class Life implements Site {
   readonly tries = 2;
   /** How often memory was requested. */
   requests = 0;
-  /** True if the last stop reported that the pets are safe. */
-  isSafe = false;
-  /** True if the store was read-only at the last stop, and had not asked for a new process. */
-  isStuck = false;
+  /** What had the pets after the last stop, and whether the stop reported that as a success. */
+  where: WherePetsAre | undefined;
+  isClean = false;
   /** Why the last start failed. */
   startError: unknown;
-  #store: PetStore | undefined;
-  /** The store's table, which is read here without waiting for the store. */
-  #pets = new PetTable();
+  #store: FileStore | undefined;
   #lastVersion = -1;
   readonly #options: LifeOptions;
 
@@ -94,7 +84,7 @@ export class Life implements Site {
     this.#options = options;
   }
 
-  get stores(): readonly PetStore[] {
+  get stores(): readonly FileStore[] {
     return this.#store === undefined ? [] : [this.#store];
   }
 
@@ -116,18 +106,11 @@ export class Life implements Site {
         this.#expectAllClosed();
       }
     }
-    if (this.#store === undefined) return;
-    const { text } = await this.#store.list(ALL);
-    if (text !== this.#pets.list(ALL).text) this.#complain(`The store lists ${text}`);
   }
 
-  async #open(): Promise<PetStore> {
+  async #open(): Promise<FileStore> {
     const disk = this.disk.startProcess();
-    const memory = this.#memory();
-    this.#pets = new PetTable(memory);
-    const clock = this.clock.startProcess();
-    const keys = new IdempotencyKeys(clock, MAX_KEYS);
-    const options = { disk, memory, pets: this.#pets, keys, ...clock };
+    const options = { disk, memory: this.#memory(), ...this.clock.startProcess() };
     return openFileStore({ path: DATA_FILE, ...options, randomBits: () => this.#randomBits() });
   }
 
@@ -144,14 +127,11 @@ export class Life implements Site {
   async stop(): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
-    let isLost = false;
-    void store.lost?.then(() => (isLost = true));
-    const isReadOnly = (store as FileStore).log.state === 'readOnly';
-    this.isSafe = await store.close().then(
-      () => isDurable((store as FileStore).durability() ?? 'unknown'),
+    this.isClean = await store.close().then(
+      () => true,
       () => false,
     );
-    this.isStuck = isReadOnly && !isLost;
+    this.where = store.durability();
     this.#store = undefined;
     this.#expectAllClosed();
     this.#keep('the next start');
@@ -168,10 +148,12 @@ export class Life implements Site {
   }
 
   readAll(): readonly string[] {
-    const { text } = this.#pets.list(ALL);
+    const store = this.#store;
+    if (store === undefined) return [];
+    const { text } = store.list(ALL);
     const texts = text === '[]' ? [] : text.slice(1, -1).split(',\n');
     for (const [index, listed] of texts.entries()) {
-      const alone = this.#pets.get(BigInt(index + 1))?.text;
+      const alone = store.get(BigInt(index + 1))?.text;
       if (alone !== listed) this.#complain(`Reads differ: ${listed} in the list, ${alone} alone`);
     }
     return texts;
@@ -205,7 +187,7 @@ export class Life implements Site {
 
   #keep(before: string): void {
     // To read everything at each operation would take too long.
-    const isRead = this.#store === undefined || this.#pets.length === this.model.petCount;
+    const isRead = this.#store === undefined || this.#store.count().total === this.model.petCount;
     if (!isRead) void this.callers.read(this.#store!);
     if (this.disk.operations < (this.#options.keepsFrom ?? 0)) return;
     const isSame = this.moments.at(-1)?.image === this.disk.image;

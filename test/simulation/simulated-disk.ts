@@ -17,6 +17,7 @@ import {
   failSyncFile,
   failSyncNames,
   oweNames,
+  overwriteFile,
   FOLDER,
   NEW_FILE,
   syncFile,
@@ -24,7 +25,8 @@ import {
   type DiskImage,
 } from './disk-image.ts';
 
-export type OperationKind = Exclude<keyof Disk | keyof DiskFile, 'writeNow'> | 'create' | 'unlock';
+export type OperationKind =
+  Exclude<keyof Disk | keyof DiskFile, 'writeNow' | 'readNow' | 'lockBeside'> | 'create';
 
 /** From operation `at` on, counted from 0. */
 export interface Fault {
@@ -67,10 +69,12 @@ export class SimulatedDisk {
   /** Files and locks that the present process holds. */
   openCount = 0;
   fault: Fault | undefined;
-  /** Without links, as some file systems are, a start has two changes fewer that may be lost. */
-  hasLinks = false;
-  /** The file whose lock is held. */
-  #locked: number | undefined;
+  /** False for a file system where no file can have two names. */
+  hasLinks = true;
+  /** False for a system that syncs no folder. */
+  syncsFolders = true;
+  /** The files that are locked, by the present process or by another one. */
+  readonly #locked: Set<number> = new Set();
   #process = 0;
   readonly #watch: Watch;
 
@@ -83,7 +87,7 @@ export class SimulatedDisk {
     this.#process += 1;
     // This one cannot know that a sync failed in an earlier one, so no store could do better.
     this.image = oweNames(this.image);
-    this.#locked = undefined;
+    this.#locked.clear();
     this.openCount = 0;
     const self = this.#process;
     /** One operation. What belongs to a process that was killed never comes back. */
@@ -105,7 +109,6 @@ export class SimulatedDisk {
             this.image = createFile(this.image, path, mode);
           }
           const id = this.#idAt(path);
-          if (how === 'edit' && this.#linksTo(id) > 1) throw new Error(`${path} has another link`);
           // A caller that gets an error cannot close it.
           if (failure === undefined) this.openCount += 1;
           return this.#openFile(id, run);
@@ -142,7 +145,10 @@ export class SimulatedDisk {
         run(
           'syncDirectory',
           path,
-          () => void (this.image = syncNames(this.image, path)),
+          () => {
+            if (this.syncsFolders) this.image = syncNames(this.image, path);
+            return this.syncsFolders;
+          },
           () => void (this.image = failSyncNames(this.image, path)),
         ),
       list: async (path) =>
@@ -151,20 +157,6 @@ export class SimulatedDisk {
           return names.map((name) => basename(name));
         }),
       freeBytes: async (path) => run('freeBytes', path, () => Infinity),
-      lock: async (path) =>
-        run('lock', path, () => {
-          if (!this.image.names.has(path)) this.image = createFile(this.image, path, 0o600);
-          const id = this.#idAt(path);
-          if (this.#locked === id) return undefined;
-          this.#locked = id;
-          this.openCount += 1;
-          const free = (): void => {
-            if (this.#locked === id) this.#locked = undefined;
-            this.openCount -= 1;
-          };
-          const release = async (): Promise<void> => run('unlock', path, free, free);
-          return { stat: () => this.#entryOf(id), release };
-        }),
     };
   }
 
@@ -180,6 +172,17 @@ export class SimulatedDisk {
     this.image = syncNames(this.image, dirname(path));
   }
 
+  /** Another process locks the file, or frees it. */
+  lockByAnother(path: string, isLocked: boolean): void {
+    if (isLocked) this.#locked.add(this.#idAt(path));
+    else this.#locked.delete(this.#idAt(path));
+  }
+
+  /** Another program changes the file in its place, and syncs it. */
+  edit(path: string, content: Buffer): void {
+    this.image = overwriteFile(this.image, this.#idAt(path), content);
+  }
+
   /** Another program puts a copy of the file in its place, and syncs its name, but not the copy. */
   restore(path: string): void {
     this.intrude(path, this.image.files.get(this.#idAt(path))!.cached, false);
@@ -192,6 +195,7 @@ export class SimulatedDisk {
   }
 
   #openFile(id: number, run: Run): DiskFile {
+    let isHolder = false;
     // The one to which it was renamed last.
     const pathNow = (): string => {
       const names = [...this.image.names];
@@ -224,9 +228,21 @@ export class SimulatedDisk {
         run('truncate', pathNow(), () => {
           this.image = changeFile(this.image, id, length);
         }),
-      stat: () => this.#entryOf(id),
+      readNow: (bytes, position) =>
+        run('read', pathNow(), () => this.image.files.get(id)!.cached.copy(bytes, 0, position)),
+      stat: () => run('stat', pathNow(), () => this.#entryOf(id)),
+      lock: async (how) =>
+        run('lock', pathNow(), () => {
+          if (this.#locked.has(id)) return false;
+          isHolder = how === 'exclusive';
+          if (isHolder) this.#locked.add(id);
+          return true;
+        }),
       close: async () => {
-        const closed = (): void => void (this.openCount -= 1);
+        const closed = (): void => {
+          this.openCount -= 1;
+          if (isHolder) this.#locked.delete(id);
+        };
         run('close', pathNow(), closed, closed);
       },
     };

@@ -21,7 +21,7 @@ import {
   type PetStore,
 } from '../../src/model/pet-store.ts';
 import { InvalidPetError } from '../../src/model/pet-text.ts';
-import { REX } from './disk/journal-text.ts';
+import { REX } from './pets/rex.ts';
 import { requestKey } from './pets/request-keys.ts';
 import { ROOT } from './project.ts';
 

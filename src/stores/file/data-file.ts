@@ -108,9 +108,13 @@ export class DataFile {
     }
   }
 
-  /** True if it still has a name, perhaps another one. */
+  /** True if it still has a name, perhaps another one, as far as the system says. */
   isLinked(): boolean {
-    return this.#file.stat().links > 0;
+    try {
+      return this.#file.stat().links > 0;
+    } catch {
+      return true;
+    }
   }
 
   /** True if its time is not compared any more, since other changes of it were harmless. */
@@ -200,7 +204,7 @@ export class DataFile {
     const folder = this.#disk.stat(dirname(this.#path));
     if (!isSameFile(folder, this.#folder)) {
       // A folder that was moved may come back: the file in it still has all pets.
-      const isMoved = folder === undefined && this.#file.stat().links > 0;
+      const isMoved = folder === undefined && this.isLinked();
       return isMoved ? 'removed' : 'changed';
     }
     if (there === undefined) return 'removed';

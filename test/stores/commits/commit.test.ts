@@ -1,19 +1,10 @@
-/** A commit's text: its form to the byte, that no other is taken for one, and the fast path. */
+/** The text of a commit in etcd: its form to the byte, and that no other is taken for one. */
 
 import assert from 'node:assert/strict';
-import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/base/int64.ts';
-import {
-  createCommit,
-  decodeCommit,
-  encodeCommit,
-  scanCommit,
-} from '../../../src/stores/commit.ts';
-import { ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
-import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
-import { forAll, mutate } from '../../support/random.ts';
-import { randomNewPet } from '../../support/pets/random-pet.ts';
+import { createCommit, decodeCommit, encodeCommit } from '../../../src/stores/commit.ts';
+import { EXPIRES_AT, pendingPet } from '../../support/pets/rex.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 const rex = pendingPet({ name: 'Rex', categoryId: 7n });
@@ -31,7 +22,6 @@ test('A commit is one JSON object, with the last id before it, its pets, and the
   assert.deepEqual(commit.keys, [{ key: KEY, id: 9n, expiresAt: EXPIRES_AT }]);
   assert.equal(encodeCommit(commit), KEYED_TEXT);
   assert.deepEqual(decodeCommit(Buffer.from(KEYED_TEXT)), commit);
-  assert.deepEqual(scanAll(KEYED_TEXT, 7n), { lastId: 9n, keys: commit.keys });
 });
 
 test('A text is read back as the commit that was written, whatever the clock says', () => {
@@ -85,72 +75,7 @@ function keyed(list: string): string {
 }
 
 for (const [what, text] of Object.entries(wrongTexts)) {
-  test(`A text ${what} is not a commit to the scanner or to the parser`, () => {
+  test(`A text ${what} is not a commit`, () => {
     assert.equal(decodeCommit(Buffer.from(text)), undefined);
-    assert.equal(scan(text, 7n), undefined);
   });
-}
-
-test('A pet that is written in another way is left to the parser', () => {
-  assert.equal(scan(`{"after":7,"pets":[${PET}]}`, 7n), 8n);
-  const spaced = Array.from(PET.matchAll(/(?<=[{,:])|(?=[,:}])/g), ({ index }) => {
-    return [PET, `${PET.slice(0, index)} ${PET.slice(index)}`] as const;
-  });
-  for (const [part, other] of [
-    ...spaced,
-    ...[':08,', ':8.0,', ':-8,'].map((id) => [':8,', id] as const),
-    ...[':07}', ':-0}', ':7e0}', ':-07}'].map((id) => [':7}', id] as const),
-    ...['\\u0052ex', 'Rex\\n', 'R\n'].map((name) => ['Rex', name] as const),
-  ]) {
-    assert.equal(scan(`{"after":7,"pets":[${PET.replace(part, other)}]}`, 7n), undefined, other);
-  }
-});
-
-test('What the store writes is scanned, without long integers and escapes, as the parser reads it', () => {
-  const counts = { written: 0, mutated: 0, refused: 0 };
-  forAll(40_000, (random) => {
-    const after = random.oneIn(4) ? 10n ** 15n - BigInt(random.below(9)) : BigInt(random.below(99));
-    const newPets = Array.from({ length: 1 + random.below(3) }, () => {
-      const newPet = randomNewPet(random);
-      const key = random.oneIn(3) ? requestKey(random.below(1000)) : undefined;
-      const plain = { ...newPet, name: 'aé€😀'.slice(random.below(4)) };
-      return pendingPet(random.oneIn(8) ? newPet : plain, key);
-    });
-    const text = encodeCommit(createCommit(after, newPets, EXPIRES_AT));
-    const isWritten = random.oneIn(4);
-    // Most changes are in the last pet.
-    const at = random.oneIn(4) ? 0 : text.lastIndexOf('{"id"');
-    const [start, end] = [text.slice(0, at), text.slice(at)].map((part) => Buffer.from(part));
-    const bytes = Buffer.concat([start!, isWritten ? end! : mutate(random, end!)]);
-    if (!isUtf8(bytes)) return;
-    const found = scanAll(bytes, after);
-    if (isWritten) {
-      const isLong = /"id":[0-9]{16}|"categoryId":-?[0-9]{19}|\\/.test(text);
-      assert.equal(found === undefined, isLong, text);
-    }
-    counts[isWritten ? 'written' : found === undefined ? 'refused' : 'mutated'] += 1;
-    if (found === undefined) return;
-    const commit = decodeCommit(bytes);
-    assert.equal(commit?.after, after, bytes.toString());
-    assert.deepEqual(found, { lastId: after + BigInt(commit.pets.length), keys: commit.keys });
-    // To the byte: what is scanned is copied as it is, and must be what would have been written.
-    const pets = Array.from({ length: run.length }, (_, i) => {
-      const text = bytes.toString('utf8', run.starts[i], run.ends[i]);
-      return { id: BigInt(run.ids[i]!), text, status: run.statuses[i] };
-    });
-    assert.deepEqual(pets, commit.pets);
-  });
-  assert.ok(Math.min(...Object.values(counts)) > 500, JSON.stringify(counts));
-});
-
-const run = new ScannedPets();
-
-function scan(text: string | Buffer, after: bigint): bigint | undefined {
-  return scanAll(text, after)?.lastId;
-}
-
-/** What the fast path says of a text with more bytes behind it. */
-function scanAll(text: string | Buffer, after: bigint): ReturnType<typeof scanCommit> {
-  const bytes = Buffer.from(text as string);
-  return scanCommit(`${bytes.toString('latin1')}]}\0`, 0, bytes.length, after, run);
 }

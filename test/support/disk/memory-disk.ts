@@ -9,7 +9,6 @@ export type MemoryDisk = ReturnType<typeof createMemoryDisk>;
 
 export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>> = {}) {
   const simulated = new SimulatedDisk();
-  simulated.hasLinks = true;
   const disk = {
     ...simulated.startProcess(),
     /** The files' contents by path, as latin1 text: a character for each byte. */

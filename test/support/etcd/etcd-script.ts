@@ -15,7 +15,7 @@ import type { CallKind, EtcdClock } from '../../../src/stores/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
-import { REX } from '../disk/journal-text.ts';
+import { REX } from '../pets/rex.ts';
 import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
 import { openStore, simulated } from './opened-store.ts';
 import { SimulatedEtcd, type Fate } from './simulated-etcd.ts';
