@@ -4,12 +4,12 @@
  * of the file.
  */
 
-import { rounds } from '../support/extent.ts';
+import { isChosen, rounds } from '../support/extent.ts';
 import type { Callers } from './callers.ts';
 import { overwriteFile, type DiskImage } from './disk-image.ts';
 import { DATA_FILE, JOURNAL, Life, live } from './life.ts';
 import type { Knowledge } from './model.ts';
-import type { Cases } from './simulation.ts';
+import { complaintsAbout, type Cases } from './simulation.ts';
 
 interface Found {
   readonly image: DiskImage;
@@ -22,10 +22,12 @@ export async function* flipBits(): Cases {
   for (const path of [DATA_FILE, JOURNAL]) {
     const bytes = contentOf(found, path);
     for (let bit = 0; bit < 8 * bytes.length; bit += rounds(9, 1)) {
+      const where = `${path}, bit ${bit}`;
+      if (!isChosen(where)) continue;
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3]! ^= 1 << (bit & 7);
       const complaints = await startOn(found, path, flipped, REFUSED);
-      yield complaints.map((complaint) => `${path}, byte ${bit >> 3}: ${complaint}`);
+      yield complaintsAbout(where, complaints);
     }
   }
 }
@@ -36,9 +38,11 @@ export async function* cutFiles(): Cases {
   for (const path of [DATA_FILE, JOURNAL]) {
     const bytes = contentOf(found, path);
     for (const length of bytes.keys()) {
+      const where = `${path}, ${length} bytes`;
+      if (!isChosen(where)) continue;
       const expected = path === JOURNAL ? commitsBefore(found, length) : undefined;
       const complaints = await startOn(found, path, bytes.subarray(0, length), expected);
-      yield complaints.map((complaint) => `${path}, ${length} bytes: ${complaint}`);
+      yield complaintsAbout(where, complaints);
     }
   }
 }

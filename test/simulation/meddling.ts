@@ -5,10 +5,11 @@
  * key may be forgotten: a retry would store a second pet.
  */
 
+import { isChosen } from '../support/extent.ts';
 import { liveAndStop, liveOnce, type Script } from './callers.ts';
 import { FOLDER, type DiskImage } from './disk-image.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Life, type LifeOptions } from './life.ts';
-import { isInSample, type Cases } from './simulation.ts';
+import { complaintsAbout, isInSample, type Cases } from './simulation.ts';
 import { MUTATIONS, type Fault, type OperationKind } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
 
@@ -44,10 +45,11 @@ async function* everywhere(
   const plain = await live(script);
   for (const [at, { kind, path }] of plain.operations.entries()) {
     const where = `before ${at}, ${kind} ${path}`;
+    if (!isChosen(where)) continue;
     const options = disturb(at, plain, where);
     if (options === undefined) continue;
     const complaints = [...judge(await live(script, { at, ...options }), at, plain)];
-    yield complaints.map((complaint) => `${where}: ${complaint}`);
+    yield complaintsAbout(where, complaints);
   }
 }
 
