@@ -1,7 +1,7 @@
 /**
  * The output of npm test: that of Node's own reporter `spec`, without the tests that passed, and
- * with the path of each test file. So it shows what was skipped and why, what failed, what a file
- * with a failure noted, and the sums. Positions are those of the sources. At the end, there is a
+ * with the path of each test file. So it shows what was skipped and why, what failed, what the
+ * failed test noted, and the sums. Positions are those of the sources. At the end, there is a
  * command for each failure, which runs the failed test, or its failed case, again.
  *
  * scripts/test.mjs passes its options in TEST_ONLY, TEST_SLOW, TEST_EXTENT and TEST_SEED.
@@ -56,10 +56,8 @@ export default async function* report(events) {
       yield `${sourceOf(current)}\n`;
     }
     summary.add(event, current);
-    const isShown =
-      type === 'test:diagnostic' && data.file !== undefined
-        ? summary.hasFailed(current)
-        : type !== 'test:pass' || data.skip !== undefined;
+    const isNote = type === 'test:diagnostic' && data.file !== undefined;
+    const isShown = isNote ? summary.isOfFailure : type !== 'test:pass' || data.skip !== undefined;
     if (isShown) reporter.write(event);
     yield toSources(String(reporter.read() ?? ''));
   }
@@ -124,7 +122,10 @@ class Summary {
   chosen = 0;
   /** @type {Failure[]} */
   #failures = [];
-  /** Of the last test, if it failed. @type {Failure | undefined} */
+  /**
+   * The last failure, if the last test failed: what comes next may be a note of it.
+   * @type {Failure | undefined}
+   */
   #last;
   /** @type {Time[]} */
   #tests = [];
@@ -156,15 +157,17 @@ class Summary {
       if (this.#last !== undefined) this.#last.setting ??= settingIn(message);
     }
     if (type !== 'test:fail' && type !== 'test:pass') return;
-    this.#last = undefined;
+    const isTest = !isFile(data) && details.type !== 'suite';
+    const ms = details.duration_ms ?? 0;
+    if (isTest) this.#tests.push({ ms, what: `${partOf(file)}: ${name}` });
     if (only !== undefined && name.includes(only)) this.chosen += 1;
-    if (type === 'test:fail' && isFile(data)) this.#addFile(file, details.error);
-    if (isFile(data) || details.type === 'suite') return;
-    this.#tests.push({ ms: details.duration_ms ?? 0, what: `${partOf(file)}: ${name}` });
-    // A test of tests fails with one of them.
-    if (type === 'test:pass' || details.error?.failureType === 'subtestsFailed') return;
-    this.#last = { file, name, setting: settingIn(inspect(details.error)) };
-    this.#failures.push(this.#last);
+    this.#last = undefined;
+    if (type === 'test:pass') return;
+    if (isFile(data)) this.#addFile(file, details.error);
+    else if (details.error?.failureType !== 'subtestsFailed') {
+      this.#failures.push({ file, name, setting: settingIn(inspect(details.error)) });
+    }
+    this.#last = this.#failures.at(-1);
   }
 
   /**
@@ -183,9 +186,9 @@ class Summary {
     error.cause = where === '' ? text : Object.assign(new Error(), { stack: `${text}\n${where}` });
   }
 
-  /** @param {string} file */
-  hasFailed(file) {
-    return this.#failures.at(-1)?.file === file;
+  /** True if a note that comes now is of a test that failed. */
+  get isOfFailure() {
+    return this.#last !== undefined;
   }
 
   /** @returns {Iterable<string>} */
