@@ -69,8 +69,7 @@ export function build(output) {
   if (folder === 'dist') addToDist();
   // Without this file, a copy of the folder is CommonJS to older Nodes, or if a package.json around
   // it says so. It is written last, since it also marks a complete build.
-  const stamp = { type: 'module', digest: digestOf(output) };
-  writeFileSync(join(root, folder, STAMP), `${JSON.stringify(stamp)}\n`);
+  writeFileSync(join(root, folder, STAMP), stampOf(output));
 }
 
 /** Adds what is not compiled. `npm start` works without a README. */
@@ -94,17 +93,18 @@ function addToDist() {
  */
 export function isBuilt(output) {
   const stamp = join(root, output.folder, STAMP);
-  return existsSync(stamp) && JSON.parse(readFileSync(stamp, 'utf8')).digest === digestOf(output);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === stampOf(output);
 }
 
 const STAMP = 'package.json';
 
 /**
- * Returns a digest of everything that decides what is built, and of what was built. Times of files
- * would not do: a copy or an older archive may bring another content with an older time.
+ * Returns the text of the stamp, with a digest of everything that decides what is built, and of
+ * what was built. Times of files would not do: a copy or an older archive may bring another content
+ * with an older time.
  * @param {Output} output
  */
-function digestOf({ configuration, folder, sources }) {
+function stampOf({ configuration, folder, sources }) {
   const inputs = sources.flatMap(pathsIn).filter((path) => /\.(ts|mjs|json)$/.test(path));
   const built = pathsIn(folder).filter((path) => path !== `${folder}/${STAMP}`);
   const hash = createHash('sha256');
@@ -112,7 +112,7 @@ function digestOf({ configuration, folder, sources }) {
     const content = existsSync(join(root, path)) ? readFileSync(join(root, path)) : '';
     hash.update(`${path} ${content.length}\n`).update(content);
   }
-  return hash.digest('hex');
+  return `${JSON.stringify({ type: 'module', digest: hash.digest('hex') })}\n`;
 }
 
 /**

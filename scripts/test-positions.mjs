@@ -2,7 +2,7 @@
  * Positions in the sources instead of positions in what the compiler made of them: a text may have
  * any number of them, such as a stack, or a log of a process that a test has started.
  *
- *     .build/test/wire/limits.test.js:31:7        test/wire/limits.test.ts:40:9
+ *     .build/test/wire/floods.test.js:31:7        test/wire/floods.test.ts:40:9
  *     file:///home/ann/petstore/dist/app.js:12    src/app.ts:20
  *
  * The compiler writes maps into .build only. They hold for dist/, too, whose code is the same.
@@ -32,18 +32,28 @@ const POSITION = new RegExp(
  * @param {string} text
  */
 export function toSources(text) {
-  return text.replaceAll(POSITION, (found, folder, path, line, column) => {
-    const compiled = (folder === 'dist' ? `src/${path}` : path).replaceAll('\\', '/');
-    const map = mapOf(compiled);
-    // `node dist/server.js` is a command.
-    if (map === undefined || (line === undefined && folder === 'dist')) return found;
-    if (line === undefined) return `${compiled}.ts`;
-    // Without a column, the last position of the line counts.
-    const entry = map.findEntry(line - 1, column === undefined ? Infinity : column - 1);
-    if (!('originalLine' in entry)) return found;
-    const end = column === undefined ? '' : `:${entry.originalColumn + 1}`;
-    return `${compiled}.ts:${entry.originalLine + 1}${end}`;
-  });
+  return text.replaceAll(POSITION, sourceOf);
+}
+
+/**
+ * @param {string} found
+ * @param {string} folder
+ * @param {string} path
+ * @param {string} [line]
+ * @param {string} [column]
+ */
+function sourceOf(found, folder, path, line, column) {
+  const compiled = (folder === 'dist' ? `src/${path}` : path).replaceAll('\\', '/');
+  const map = mapOf(compiled);
+  // `node dist/server.js` is a command.
+  if (map === undefined || (line === undefined && folder === 'dist')) return found;
+  if (line === undefined) return `${compiled}.ts`;
+  // Without a column, the last position of the line counts.
+  const at = column === undefined ? Infinity : Number(column) - 1;
+  const entry = map.findEntry(Number(line) - 1, at);
+  if (!('originalLine' in entry)) return found;
+  const end = column === undefined ? '' : `:${entry.originalColumn + 1}`;
+  return `${compiled}.ts:${entry.originalLine + 1}${end}`;
 }
 
 /** @param {string} compiled */

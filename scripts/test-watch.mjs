@@ -46,7 +46,8 @@ export function isTestFile(path = '') {
 export function note(type, file, name) {
   const names = running.get(file) ?? [];
   if (type === 'test:dequeue') running.set(file, [...names, name]);
-  if (type === 'test:complete') names.splice(names.lastIndexOf(name), 1);
+  const at = type === 'test:complete' ? names.lastIndexOf(name) : -1;
+  if (at >= 0) names.splice(at, 1);
 }
 
 /**
@@ -88,10 +89,12 @@ subscribe('child_process', (message) => {
 /** @param {ChildProcess} child */
 async function end(child) {
   const file = resolve(child.spawnargs.find(isTestFile) ?? '');
-  const canAsk = process.platform !== 'win32' && typeof WebSocket !== 'undefined';
-  ended.set(file, canAsk ? await whereIs(child) : '');
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+  ended.set(file, '');
+  if (child.exitCode === null && child.signalCode === null) {
+    ended.set(file, await whereIs(child));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
   // A process that it has started may keep them open.
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -104,6 +107,7 @@ async function end(child) {
  * @returns {Promise<string>}
  */
 function whereIs(child) {
+  if (process.platform === 'win32' || typeof WebSocket === 'undefined') return Promise.resolve('');
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ANSWER_MS, '');
     child.stderr?.on('data', (text) => {

@@ -277,6 +277,13 @@ const HANGING: Readonly<Record<string, readonly [text: string, said: RegExp]>> =
       ? /Running: no test/
       : /at \S+ \(test\/hang\/loops\.test\.ts:3:\d+\)/,
   ],
+  // A process that is left has the output of the file. It ends with the project.
+  leaves: [
+    `import { spawn } from 'node:child_process';
+const wait = "setInterval(() => fs.existsSync('package.json') || process.exit(), 100)";
+test('It ends', () => spawn(process.execPath, ['-e', wait], { stdio: 'inherit' }).unref());`,
+    /Running: no test that is known/,
+  ],
   open: [
     "test('It ends', () => void setInterval(() => undefined, 1000));",
     /Running: no test that is known/,

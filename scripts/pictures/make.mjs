@@ -22,7 +22,8 @@ const SIZE = { width: 1120, height: 900, deviceScaleFactor: 2, mobile: false };
 
 buildTests();
 /** @param {string} path */
-const support = (path) => import(join(root, '.build', 'test', 'support', path));
+const support = (path) =>
+  import(new URL(`../../.build/test/support/${path}`, import.meta.url).href);
 const { browser, inBrowser, inLightAndDark, shows, useBrowser } =
   await support('browser/in-browser.js');
 const { KEY } = await support('http/service.js');

@@ -82,4 +82,7 @@ for (const [name, casesOf] of Object.entries(RUNS)) {
 }
 for (const [what, search] of BREAKS) await tests.catch(what, search);
 tests.report();
-after(() => console.log(`Simulation: ${tests.cases} cases; ${tests.breaks} breaks caught`));
+after(() => {
+  if (tests.cases > 0)
+    console.log(`Simulation: ${tests.cases} cases; ${tests.breaks} breaks caught`);
+});
