@@ -9,7 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { rounds } from '../support/extent.ts';
+import { CASE, caseOf, rounds } from '../support/extent.ts';
 import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { REFUSED, startLoad } from '../support/pets/pet-load.ts';
@@ -20,10 +20,10 @@ import { createRandom } from '../support/random.ts';
 const RESTARTS = rounds(3, 12);
 const CREATORS = 12;
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(CASE ?? Date.now() % 1_000_000);
 
 test('SIGTERM under load resets no connection, and the data file has the pets', async (t) => {
-  t.diagnostic(`SEED=${seed}`);
+  t.diagnostic(caseOf(seed));
   const random = createRandom(seed);
   const dataFile = join(tempDir(t), 'pets.json');
   const ledger = shortLedger();
@@ -43,7 +43,7 @@ test('SIGTERM under load resets no connection, and the data file has the pets', 
 });
 
 test(`${RESTARTS} restarts on an inherited socket refuse and reset no request`, async (t) => {
-  t.diagnostic(`SEED=${seed}`);
+  t.diagnostic(caseOf(seed));
   const random = createRandom(seed);
   const supervisor = openSupervisor(t);
   const dataFile = join(tempDir(t), 'pets.json');

@@ -12,7 +12,7 @@ import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
 import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
-import { isWhole, SEED } from '../../support/extent.ts';
+import { CASE, caseOf, isChosen, isWhole, SEED } from '../../support/extent.ts';
 import { simulated } from '../../support/etcd/opened-store.ts';
 import { Processes } from '../../support/etcd/processes.ts';
 import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
@@ -99,11 +99,14 @@ async function failEverywhere(seed: number, fate: Fault['fate'], callBreak?: Cal
     const { calls: last } = await live(script, seed);
     for (const calls of [1, fate === SILENT ? 3 : 40]) {
       for (let atCall = 1; atCall <= last; atCall += 1) {
-        if (callBreak === undefined && !isWhole && !random.oneIn(SAMPLE)) continue;
+        const name = `${script.name}, ${calls} from call ${atCall}`;
+        if (!isChosen(name)) continue;
+        const isTried = callBreak !== undefined || isWhole || CASE !== undefined;
+        if (!isTried && !random.oneIn(SAMPLE)) continue;
         const fault = { atCall, calls, fate };
         const { complaints } = await live(script, seed, fault, callBreak);
         cases += 1;
-        found.push(...complaints.map((one) => `${JSON.stringify(fault)}, seed ${seed}: ${one}`));
+        found.push(...complaints.map((one) => `${one} (${caseOf(name)})`));
         if (callBreak !== undefined && found.length > 0) return { cases, complaints: found };
       }
     }
