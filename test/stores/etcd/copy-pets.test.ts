@@ -12,20 +12,15 @@ import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { loadStoredData } from '../../../src/stores/file/stored-data.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
-import { openStore, simulated } from '../../support/etcd/opened-store.ts';
+import { openStore, runStanding, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
-import { SERVER_JS } from '../../support/process/process.ts';
-import { run } from '../../support/process/program.ts';
 
 const cluster = await clusterOfFile(1);
 const urls = cluster.endpoints.join(',');
 
 /** Runs the command; returns its exit code and all that it wrote. */
-function copyPets(...args: readonly string[]): string {
-  const { status, text } = run(process.execPath, [SERVER_JS, 'copy-pets', ...args]);
-  return `${status} ${text}`;
-}
+const copyPets = (...args: readonly string[]): string => runStanding(['copy-pets', ...args]);
 
 const intoEtcd = (from: string, prefix: string): string =>
   copyPets('--from', from, '--to-etcd', urls, '--etcd-prefix', prefix);
