@@ -22,7 +22,7 @@ import { rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
-const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? rounds(10, 60));
+const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? rounds(6, 60));
 
 const CLIENTS = 12;
 const READERS = 6;
