@@ -28,7 +28,7 @@ const FAULTY_CALLS = new URL('../support/process/faulty-calls.js', import.meta.u
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 
-test('SIGTERM under load resets no connection, and the data file has the pets', async (t) => {
+test('SIGTERM under load leaves no earlier request without a response, and the data file has the pets', async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = createRandom(seed);
   const dataFile = join(tempDir(t), 'pets.json');
@@ -47,7 +47,7 @@ test('SIGTERM under load resets no connection, and the data file has the pets', 
   }
 });
 
-test(`${RESTARTS} restarts on an inherited socket refuse and reset no request`, async (t) => {
+test(`${RESTARTS} restarts on an inherited socket refuse no request, and leave no earlier one without a response`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = createRandom(seed);
   const supervisor = openSupervisor(t);

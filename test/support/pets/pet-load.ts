@@ -92,6 +92,9 @@ export function startLoad(
   const kinds = Array.from({ length: creators }, () => create);
   const readers = Array.from({ length: Math.ceil(creators / 2) }, () => read);
   const ended = Promise.all([...kinds, ...readers].map(repeat)).then(() => outcomes);
+  let hasEnded = false;
+  const onEnd = (): void => void (hasEnded = true);
+  ended.then(onEnd, onEnd);
   return {
     /** Resolves, with every outcome, when all connections have come to an end. */
     ended,
@@ -104,7 +107,8 @@ export function startLoad(
     /** Resolves when so many pets were answered, and rejects if a response was wrong. */
     async answered(pets: number): Promise<void> {
       const goal = ledger.answered + pets;
-      await Promise.race([until(() => ledger.answered >= goal), ended]);
+      await until(() => ledger.answered >= goal || hasEnded);
+      if (hasEnded) await ended;
     },
   };
 }
