@@ -1,4 +1,4 @@
-/** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a clock of tests. */
+/** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a test's clock. */
 
 import type { TestContext } from 'node:test';
 import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/etcd/calls.ts';

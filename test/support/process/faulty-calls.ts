@@ -1,7 +1,7 @@
 /**
  * Faults in a real process, which loads this module by `node --import`: `fdatasync` fails or hangs
- * as the file in FAULT_FILE says at the time of the call, and timers run FASTER times as fast. If that
- * is less than 1, it is only for those of a second or more, which are deadlines.
+ * as the file in FAULT_FILE says at the time of the call, and timers run FASTER times as fast. If
+ * that is less than 1, only those of a second or more run slower: they are deadlines.
  */
 
 import fs from 'node:fs';
