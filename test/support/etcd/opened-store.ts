@@ -40,7 +40,7 @@ export function runStanding(args: readonly string[], env: Record<string, string>
   return `${status} ${text}`;
 }
 
-/** A clock on which only pauses take time, and no real time: ten seconds are some 25 attempts. */
+/** A clock on which only pauses take time, and no real time: ten seconds are about 25 attempts. */
 export function jumpingClock(): EtcdClock {
   return { ...etcdClock, ...new TestClock().options };
 }
