@@ -152,7 +152,7 @@ export function restoreEverywhere(): Cases {
 }
 
 /** Without --all, one step of the clock in this many is tried. */
-const STEPS_SAMPLE = 12;
+const STEPS_SAMPLE = 24;
 
 /** Steps the time of day by 25 hours, longer than a key is kept; the operation may fail, too. */
 export async function* stepClockEverywhere(script: Script, fault?: Omit<Fault, 'at'>): Cases {

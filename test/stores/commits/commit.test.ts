@@ -12,6 +12,7 @@ import {
 } from '../../../src/stores/commit.ts';
 import { ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
+import { rounds } from '../../support/extent.ts';
 import { forAll, mutate } from '../../support/random.ts';
 import { randomNewPet } from '../../support/pets/random-pet.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
@@ -108,7 +109,7 @@ test('A pet that is written in another way is left to the parser', () => {
 
 test('What the store writes is scanned, without long integers and escapes, as the parser reads it', () => {
   const counts = { written: 0, mutated: 0, refused: 0 };
-  forAll(40_000, (random) => {
+  forAll(rounds(20_000, 40_000), (random) => {
     const after = random.oneIn(4) ? 10n ** 15n - BigInt(random.below(9)) : BigInt(random.below(99));
     const newPets = Array.from({ length: 1 + random.below(3) }, () => {
       const newPet = randomNewPet(random);

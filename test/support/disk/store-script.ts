@@ -94,7 +94,7 @@ class StoreScript implements Script {
         freeBytes: (path) =>
           disk.freeBytes(path).then((all) => (path === PATHS['folder'] ? this.freeBytes : all)),
       },
-      randomBits: () => 1 + Object.keys(this.memory.contents()).length,
+      randomBits: () => 1 + this.memory.paths().length,
       log: (level, event, details = {}) => {
         this.events.push([`${level}:`, event, ...Object.values(details)].join(' '));
         throw new Error('A log that fails changes nothing');
@@ -388,12 +388,14 @@ function contentOf(text: string): string {
 
 /** The ids, or how many there are. Checks that all reads show the same pets. */
 async function idsOf(store: FileStore): Promise<string> {
-  const { pets } = await store.list({ limit: 10_000 });
-  assert.equal(store.count().total, pets.length);
-  for (const { id, text } of pets) assert.equal((await store.get(id))?.text, text);
-  assert.equal(await store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
-  if (pets.length > 100) return `${pets.length} pets`;
-  return pets.map(({ id }) => id).join(', ') || 'no pets';
+  const { text } = await store.list({ limit: 10_000 });
+  const ids = [...text.matchAll(/(?<=^\[|,\n)\{"id":([0-9]+)/g)].map(([, id]) => BigInt(id!));
+  assert.equal(store.count().total, ids.length);
+  // To read each of the longest ones alone takes seconds.
+  const alone = text.length < 1 << 20 ? ids : [...ids.slice(0, 2), ...ids.slice(-2)];
+  for (const id of alone) assert.ok(text.includes((await store.get(id))!.text));
+  assert.equal(await store.get((ids.at(-1) ?? 0n) + 1n), undefined);
+  return ids.length > 100 ? `${ids.length} pets` : ids.join(', ') || 'no pets';
 }
 
 /** These commands begin without a store. */
