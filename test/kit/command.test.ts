@@ -177,6 +177,7 @@ ${URL_EXPECTED} "host/v1"
     [`${URL_2} --header X:€`, "--header must be 'Name: value'"],
     [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],
     [`${URL_2} --wait long`, '--wait must be a time such as 10s or 2m, not "long"'],
+    [`${URL_2} --timeout 0s`, '--timeout must be a time such as 10s or 2m, not "0s"'],
     [`${URL_2} --expected-failures FILE`, '--expected-failures must be ids of --list, not "FILE"'],
     [
       URL_2,
@@ -203,7 +204,13 @@ test('--help names the options, and --list every check, each with its own id', a
   const { code, stdout } = await run(['--help']);
   const flags = { key: 'texts', level: 'texts', only: 'texts', list: 'plain', wait: 'texts' };
   const others = { header: 'texts', category: 'texts', 'expected-failures': 'texts' };
-  const last = { strict: 'switch', reporter: 'texts', output: 'texts', version: 'plain' };
+  const last = {
+    timeout: 'texts',
+    strict: 'switch',
+    reporter: 'texts',
+    output: 'texts',
+    version: 'plain',
+  };
   assert.deepEqual(conformance.flags, { ...flags, ...others, ...last, help: 'plain' });
   for (const flag of Object.keys(conformance.flags!)) assert.ok(stdout.includes(`--${flag}`), flag);
   assert.equal(code, 0);

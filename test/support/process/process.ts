@@ -20,7 +20,7 @@ export type Process = ReturnType<typeof startProgram>;
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  readonly env?: Record<string, string>;
+  readonly env?: Readonly<Record<string, string>>;
   /** The user id of the process, which only root can choose. */
   readonly uid?: number;
   /** The descriptor of a socket, which becomes descriptor 3 of the process. */
