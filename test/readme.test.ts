@@ -208,7 +208,9 @@ for (const [page, prepare] of Object.entries(BEFORE)) {
       const shown = output.replaceAll('8080', port).replace('/home/you/petstore', folder);
       const escaped = shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&');
       const pattern = new RegExp(escaped.replace(VARIES, '[^ ]+'));
-      while (!pattern.test(printed().slice(start))) await sleep(20);
+      const isPrinted = (): boolean | Promise<boolean> =>
+        pattern.test(printed().slice(start)) || sleep(20, false);
+      await until(isPrinted, () => `${pattern} in ${printed()}`);
     };
     for (const [command, output] of commandsOf(page)) {
       const patient = command.replace(' 5 ', ' 3600 ').replace('--retry 60 ', '--retry 3600 ');
