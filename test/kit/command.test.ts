@@ -22,7 +22,7 @@ const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pe
 async function run(args: readonly string[], env: Record<string, string> = {}) {
   let [stdout, stderr] = ['', ''];
   const context = {
-    env: { CONFORMANCE_API_KEY: KEY, ...env },
+    env: { CONFORMANCE_API_KEY: KEY, CONFORMANCE_TIMEOUT: '60m', ...env },
     print: (text: string) => void (stdout += text),
     printError: (text: string) => void (stderr += `${text}\n`),
     showProgress: () => undefined,
@@ -51,7 +51,12 @@ test('A valid service passes, as a command and as a test file, with options of e
   assert.deepEqual([command.code, command.stderr], [0, '']);
   assert.equal(readFileSync(output, 'utf8'), command.stdout);
   const file = join(SERVER_JS, '..', 'kit', 'suite.js');
-  const own = { ...env, CONFORMANCE_URL: url, CONFORMANCE_HEADERS: 'X-Gateway: g' };
+  const own = {
+    ...env,
+    CONFORMANCE_TIMEOUT: '60m',
+    CONFORMANCE_URL: url,
+    CONFORMANCE_HEADERS: 'X-Gateway: g',
+  };
   for (const [level, isWrong, printed] of [
     ['', 0, `# Subtest: ${title}\n[^]*ok .* # SKIP not observed: that day[^]*\n# fail 0\n`],
     ['all', 1, 'CONFORMANCE_LEVEL must be interface, decisions, http, not "all"'],

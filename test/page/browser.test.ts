@@ -26,6 +26,7 @@ const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--headless=new', '--d
 
 const CAPABILITIES = {
   browserName: 'chrome',
+  timeouts: { pageLoad: 3_600_000, script: 3_600_000 },
   'goog:chromeOptions': { args: [...FLAGS, '--window-size=1200,900'] },
   'goog:loggingPrefs': { browser: 'SEVERE' },
 };
