@@ -14,10 +14,10 @@ import { lastRequestOf } from '../support/http/requests.ts';
 import { openWire, type Wire } from '../support/http/wire.ts';
 import { KEY, portOf, startOn, withLimits } from '../support/process/process.ts';
 
-const CONNECTIONS = rounds(10, 300);
+const CONNECTIONS = rounds(6, 300);
 const FLOOD_BYTES = 65_536;
 /** By itself, node:http would need more than this heap. */
-const HEAP_MB = rounds(48, 256);
+const HEAP_MB = rounds(40, 256);
 const MAX_PEAK_BYTES = rounds(150e6, 300e6);
 
 const SHORT = 'GET / HTTP/1.1\r\n\r\n';
