@@ -44,17 +44,35 @@ test('A client gets no 408 just after the service began to read its connection',
   assert.deepEqual(statusesOf(await wire.answers(1)), [200]);
 });
 
-test('A lingering close discards 8 MiB, and ends after 2 s', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+/** Begins a lingering close. Resolves when all that was written has gone out. */
+async function linger(): Promise<Duplex> {
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   lingeringClose(socket);
   await once(socket, 'finish');
-  socket.emit('data', Buffer.alloc((8 << 20) - 1));
-  t.mock.timers.tick(1999);
-  assert.deepEqual([socket.isPaused(), socket.destroyed], [false, false]);
-  socket.emit('data', Buffer.alloc(1));
-  t.mock.timers.tick(1);
-  assert.deepEqual([socket.isPaused(), socket.destroyed], [true, true]);
+  return socket;
+}
+
+test('A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const full = await linger();
+  full.emit('data', Buffer.alloc((8 << 20) - 1));
+  assert.equal(full.isPaused(), false);
+  full.emit('data', Buffer.alloc(1));
+  assert.equal(full.isPaused(), true);
+  const sends = await linger();
+  for (let second = 1; second < 20; second += 1) {
+    sends.emit('data', Buffer.alloc(1));
+    t.mock.timers.tick(1000);
+    assert.equal(sends.destroyed, false);
+  }
+  sends.emit('data', Buffer.alloc(1));
+  t.mock.timers.tick(1000);
+  assert.equal(sends.destroyed, true);
+  const silent = await linger();
+  for (const isDestroyed of [false, true]) {
+    t.mock.timers.tick(1000);
+    assert.equal(silent.destroyed, isDestroyed);
+  }
 });
 
 /** A connection: its socket, as far as it is looked at, and its state. */
@@ -176,17 +194,20 @@ test('reading → waiting → reading: one request waits for the response before
 
 test('reading → waiting: a request waits if another of its connection was served in the iteration', async (t) => {
   const { connect, served } = await startBench(t);
-  const [first, second] = [await connect(), await connect()];
-  const { port } = second.wire.socket.address() as { port: number };
-  first.wire.socket.write(BODY.repeat(500));
-  await until(() => served.length > 0);
-  const before = served.length;
-  second.wire.socket.write(NOW);
-  await second.wire.answers(1);
-  // The second client did not wait until the first one had all its responses.
-  const at = served.findIndex((request) => request.port === port);
-  assert.ok(before <= 65 && at < 500, `served after ${before} and ${at} requests`);
-  assert.equal((await first.wire.answers(500)).length, 500);
+  const { wire } = await connect();
+  let isOver = false;
+  let most = 0;
+  /** Counts the requests that are served between two polls of all connections. */
+  const count = (before: number): void => {
+    most = Math.max(most, served.length - before);
+    if (!isOver) setImmediate(count, served.length);
+  };
+  count(0);
+  wire.socket.write(BODY.repeat(500));
+  await wire.answers(500);
+  isOver = true;
+  // 64 that wait for others, and one that was read; twice, since they may come before the count.
+  assert.ok(most >= 1 && most <= 2 * 65, `${most} requests`);
 });
 
 test('waiting → reading: connections that wait for others are served in the order of waiting, by turns', async (t) => {

@@ -14,7 +14,7 @@ import type { Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge } from './model.ts';
-import type { Fault, OperationKind } from './simulated-disk.ts';
+import { CHANGES, type Fault, type OperationKind } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -34,8 +34,11 @@ export class Tried {
   readonly starts: Set<string> = new Set();
 }
 
-/** Without --all, one in this many is tried. Ended starts are a part of the tried starts. */
-const SAMPLE = { faults: 5, moments: 2, starts: 2, endedStarts: 12 };
+/**
+ * Without --all, one in this many is tried: more of the failures of an operation that changes the
+ * disk. Ended starts are a part of the tried starts.
+ */
+const SAMPLE = { changes: 2, faults: 20, requests: 5, moments: 2, starts: 3, endedStarts: 48 };
 
 /**
  * True for one in `oneIn` of the things with different keys, for all with --all, and for all of a
@@ -83,7 +86,8 @@ export class Simulation {
       for (const kind of kinds) {
         if (!canMeet(kind, operation.kind)) continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
-        if (!isChosen(where) || !this.#isTried(where, SAMPLE.faults)) continue;
+        const oneIn = CHANGES.includes(operation.kind) ? SAMPLE.changes : SAMPLE.faults;
+        if (!isChosen(where) || !this.#isTried(where, oneIn)) continue;
         yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
       }
     }
@@ -94,7 +98,7 @@ export class Simulation {
     const { requests } = await live(this.#script, { ...this.#options, keepsFrom: Infinity });
     for (let at = 0; at < requests; at += 1) {
       const where = `memory fails ${lasts} from request ${at}`;
-      if (!isChosen(where) || !this.#isTried(where, SAMPLE.faults)) continue;
+      if (!isChosen(where) || !this.#isTried(where, SAMPLE.requests)) continue;
       yield* this.#endEverywhere(where, { memoryFault: { at, lasts } });
     }
   }
