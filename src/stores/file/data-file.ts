@@ -68,6 +68,8 @@ export class DataFile {
   #known: FileStat | undefined;
   #place: Place;
   #touches = 0;
+  /** Once another program has changed the file, it is never ours again. */
+  #isChanged = false;
 
   /** The file is locked, and continues at this place. `known` is from before it was read. */
   constructor(
@@ -125,10 +127,13 @@ export class DataFile {
   /** Asks *is it ours?* Rejects if the system does not say: then nothing is known. */
   async check(): Promise<Answer> {
     const look = this.#look();
-    if (look !== 'touched') return look;
-    if (!(await this.#hasKnownContent())) return 'changed';
-    this.#touches += 1;
-    return 'ours';
+    if (look === 'touched' && (await this.#hasKnownContent())) {
+      this.#touches += 1;
+      return 'ours';
+    }
+    if (look === 'ours' || look === 'removed') return look;
+    this.#isChanged = true;
+    return 'changed';
   }
 
   /**
@@ -136,7 +141,7 @@ export class DataFile {
    * fails, or the system does not say what is at the path: then nothing was written.
    */
   async append(lines: string): Promise<Appended> {
-    const { end, mark } = this.#place;
+    const { end } = this.#place;
     const { bytes, next } = encodeCommit(lines, this.#place, this.#memory);
     const answer = await this.check();
     if (answer !== 'ours') return { kind: 'not ours', answer, isWritten: false };
@@ -149,10 +154,9 @@ export class DataFile {
       await this.#file.sync();
       const after = await this.check();
       if (after !== 'ours') return { kind: 'not ours', answer: after, isWritten: true };
-      // If the file was cut between the check and the write, there is a hole before the commit.
-      const before = Buffer.alloc(MARK_LINE_BYTES);
-      this.#file.readNow(before, end - MARK_LINE_BYTES);
-      if (!before.equals(mark)) return { kind: 'not ours', answer: 'changed', isWritten: true };
+      if (!this.#isJoined(end + bytes.length)) {
+        return { kind: 'not ours', answer: 'changed', isWritten: true };
+      }
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
@@ -200,6 +204,7 @@ export class DataFile {
   }
 
   #look(): Look {
+    if (this.#isChanged) return 'changed';
     const there = this.#disk.stat(this.#path);
     const folder = this.#disk.stat(dirname(this.#path));
     if (!isSameFile(folder, this.#folder)) {
@@ -243,10 +248,24 @@ export class DataFile {
       await this.#cut();
       this.#write(FILE_END, this.#place.end);
       await this.#file.sync();
-      return { kind: 'rolled back', cause };
+      if (this.#isJoined(this.sizeBytes)) return { kind: 'rolled back', cause };
+      return { kind: 'not ours', answer: 'changed', isWritten: false };
     } catch (failure) {
       return { kind: 'in doubt', cause: failure };
     }
+  }
+
+  /**
+   * False if another program changed the file between a check and a write: if it cut the file, there
+   * is a hole before what was written; if it wrote to the file's end, there may be a rest behind it.
+   */
+  #isJoined(sizeBytes: number): boolean {
+    const { end, mark } = this.#place;
+    const before = Buffer.alloc(MARK_LINE_BYTES);
+    this.#file.readNow(before, end - MARK_LINE_BYTES);
+    const hasRest = this.#known !== undefined && this.#known.sizeBytes !== sizeBytes;
+    this.#isChanged = hasRest || !before.equals(mark);
+    return !this.#isChanged;
   }
 
   async #cut(): Promise<void> {
