@@ -471,7 +471,9 @@ export class FileStore implements PetStore {
   }
 
   /** Ends the store for good: a new process may look at the files, or somebody has to. */
-  async #end(cause: Error, files: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
+  async #end(cause: Error, open: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
+    // A file that was replaced, and so has no name, keeps room that the saved one may need.
+    const files = await keepNeeded(open, undefined);
     this.#become({ name: 'ended', cause, doubt, files, saved: undefined });
     const { logger, path } = this.#deps;
     const details = { cause: cause.message, pets: this.durability(), file: path };
