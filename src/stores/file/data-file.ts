@@ -110,6 +110,18 @@ export class DataFile {
     }
   }
 
+  /** True if it has all that this store wrote, under whatever name. */
+  isWhole(): boolean {
+    try {
+      const { links, sizeBytes, changedAt } = this.#file.stat();
+      const known = this.#known;
+      const isKnown = known?.sizeBytes === sizeBytes && known.changedAt === changedAt;
+      return !this.#isChanged && links > 0 && isKnown;
+    } catch {
+      return false;
+    }
+  }
+
   /** True if it still has a name, perhaps another one, as far as the system says. */
   isLinked(): boolean {
     try {
