@@ -80,15 +80,23 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
     assertRegular(path, found);
     opened = found === undefined ? await makeFile(deps) : await openFound(deps);
   }
-  if (!(await syncFolders(disk, path))) {
-    const event = 'This file system syncs no folder: a power failure may undo a rename';
-    logger('warn', event, { folder: dirname(path) });
+  try {
+    if (!(await syncFolders(disk, path))) {
+      const event = 'This file system syncs no folder: a power failure may undo a rename';
+      logger('warn', event, { folder: dirname(path) });
+    }
+    // Some file systems give a file another number when it gets its name.
+    if ((await opened.file.check()) !== 'ours') throw new Error(`${path} ${UNKNOWN_FILE}`);
+    return opened;
+  } catch (error) {
+    await opened.file.close().catch(() => undefined);
+    throw error;
   }
-  return opened;
 }
 
 const UNKNOWN_FILE =
-  'is on a file system that does not say which file a path leads to: no store can be kept there';
+  'does not lead to the file that was opened or written there. Another program replaces it, or ' +
+  'its file system does not say which file a path leads to: no store can be kept there';
 
 /** Opens and locks the file at the path. Resolves with undefined if it is another one by then. */
 async function openFound(deps: StoreDeps): Promise<Opened | undefined> {
