@@ -51,7 +51,7 @@ export type Appended =
   | { readonly kind: 'not ours'; readonly answer: Answer; readonly isWritten: boolean }
   | { readonly kind: 'rolled back' | 'in doubt'; readonly cause: unknown };
 
-/** So many harmless changes of the time in a row show that it says nothing here. */
+/** So many harmless changes of the time, and no commit without one, show that it says nothing. */
 const MAX_TOUCHES = 3;
 const WINDOW_BYTES: number = 1 << 16;
 
@@ -136,10 +136,13 @@ export class DataFile {
     return this.#touches === MAX_TOUCHES;
   }
 
-  /** Asks *is it ours?* Rejects if the system does not say: then nothing is known. */
-  async check(): Promise<Answer> {
+  /**
+   * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time is
+   * another one, the content up to the place is compared.
+   */
+  async check(place: Place = this.#place): Promise<Answer> {
     const look = this.#look();
-    if (look === 'touched' && (await this.#hasKnownContent())) {
+    if (look === 'touched' && (await this.#hasKnownContent(place))) {
       this.#touches += 1;
       return 'ours';
     }
@@ -164,11 +167,14 @@ export class DataFile {
     }
     try {
       await this.#file.sync();
-      const after = await this.check();
+      const before = this.#touches;
+      const after = await this.check(next);
       if (after !== 'ours') return { kind: 'not ours', answer: after, isWritten: true };
       if (!this.#isJoined(end + bytes.length)) {
         return { kind: 'not ours', answer: 'changed', isWritten: true };
       }
+      // A network file system may set the time at the sync.
+      if (this.#touches === before && !this.ignoresTime) this.#touches = 0;
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
@@ -228,16 +234,12 @@ export class DataFile {
     if (!isSameFile(there, this.#identity)) return 'changed';
     if (this.#known === undefined) return 'ours';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
-    if (this.ignoresTime) return 'ours';
-    if (there.changedAt !== this.#known.changedAt) return 'touched';
-    this.#touches = 0;
-    return 'ours';
+    return this.ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
   }
 
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
-  async #hasKnownContent(): Promise<boolean> {
+  async #hasKnownContent({ end, crc }: Place): Promise<boolean> {
     const known = this.#file.stat();
-    const { end, crc } = this.#place;
     const first = Buffer.alloc(FIRST_LINE_BYTES);
     await readAll(this.#file, first, 0);
     let found = 0;
@@ -247,7 +249,8 @@ export class DataFile {
       return bytes.length;
     });
     // Behind a commit that failed, anything may follow.
-    const last = Buffer.alloc(known.sizeBytes === this.sizeBytes ? FILE_END.length : 0);
+    const hasEnd = known.sizeBytes === end + FILE_END.length;
+    const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
     await readAll(this.#file, last, end);
     const isSame = found === crc && first.equals(firstLine('in use')) && FILE_END.includes(last);
     if (isSame) this.#known = known;
