@@ -370,7 +370,8 @@ export class FileStore implements PetStore {
         await this.#leave(answer, file, isWritten ? commit : undefined);
         if (isWritten) break;
         // A new file may be there now.
-        return isRepaired ? this.#refuse(creates, this.#refusal()) : this.#store(creates, true);
+        if (!isRepaired) return this.#store(creates, true);
+        return this.#refuse(creates, this.#refusal() ?? new Error(REMOVED));
       }
     }
     if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
