@@ -192,7 +192,7 @@ export class FileStore implements PetStore {
     this.#unlockBeside = unlockBeside;
     this.#state = { name: 'working', file };
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
-    this.#keyed = new KeyedCreates((key) => this.#find(key));
+    this.#keyed = new KeyedCreates((key) => this.#find(key), this.#queue);
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
     this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
@@ -211,13 +211,17 @@ export class FileStore implements PetStore {
     return this.#tables.pets.count();
   }
 
-  create(newPet: NewPet): Promise<StoredPet> {
-    return this.#counted(this.#create(readNewPet(newPet)));
+  async create(newPet: NewPet): Promise<StoredPet> {
+    const values = readNewPet(newPet);
+    return this.#counted(this.#create(values, formatMembers(values)));
   }
 
-  createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
-    const creating = this.#keyed.createOnce(values, key, () => this.#create(values, key));
+    // An invalid pet is refused by itself, and not with others that have the key.
+    const members = formatMembers(values);
+    const create = (): Promise<StoredPet> => this.#create(values, members, key);
+    const creating = this.#keyed.createOnce(values, key, Buffer.byteLength(members), create);
     return this.#counted(
       creating.catch((error: unknown) => {
         // This call stored nothing, but an earlier one with the key may have.
@@ -277,8 +281,7 @@ export class FileStore implements PetStore {
     return this.#closing;
   }
 
-  async #create(values: NewPet, key?: KeyHash): Promise<StoredPet> {
-    const members = formatMembers(values);
+  async #create({ status }: NewPet, members: string, key?: KeyHash): Promise<StoredPet> {
     const refusal = this.#closing === undefined ? this.#refusal() : closed();
     if (refusal !== undefined) throw refusal;
     if (this.#queue.isFull) {
@@ -286,7 +289,7 @@ export class FileStore implements PetStore {
     }
     const hasNoIdLeft = this.#tables.pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
     if (hasNoIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
-    const create = { members, status: values.status, key };
+    const create = { members, status, key };
     return this.#queue.add(create, Buffer.byteLength(members) + LINE_BYTES);
   }
 
