@@ -233,8 +233,12 @@ export class FileStore implements PetStore {
 
   problem(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
+    const refusal = this.#refusal()?.message;
+    if (refusal !== undefined) {
+      return this.durability() === 'memory' ? `${refusal}. ${ONLY_MEMORY}` : refusal;
+    }
     const hasNoIdLeft = this.#tables.pets.lastId === INT64_MAX;
-    return this.#refusal()?.message ?? (hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent);
+    return hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent;
   }
 
   stats(): StoreStats {
@@ -444,6 +448,7 @@ export class FileStore implements PetStore {
       const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
       this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
       this.#recordFailure(error);
+      if (this.durability() === 'memory') this.#advise(error);
     }
   }
 
@@ -531,7 +536,7 @@ export class FileStore implements PetStore {
     const { clock, logger, path } = this.#deps;
     if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
     this.#advisedAt = clock.now();
-    logger('error', 'Only memory has the pets, and they cannot be saved: do not stop the service', {
+    logger('error', ONLY_MEMORY, {
       cause: messageOf(error),
       advice: `make room for ${bytesOfFile(this.#tables)} bytes in the folder of ${path}`,
     });
@@ -649,6 +654,7 @@ function closed(): StoreUnavailableError {
   return new StoreUnavailableError(CLOSED);
 }
 
+const ONLY_MEMORY = 'Only memory has the pets: do not stop the service';
 const CHANGED = 'Another program has changed or replaced the data file';
 const REMOVED = 'The data file was removed, or its folder was moved';
 
