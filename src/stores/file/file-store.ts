@@ -20,7 +20,8 @@
  *                                  first try. Another file is at the path: ended
  *     ended      503; 500 if the   never. If the data file does not have all pets, they go to a
  *                key is in doubt   saved file. Then `lost` resolves: a new process may look
- *     closed     503               never
+ *     closed     503; 500 if the   never
+ *                key is in doubt
  *
  * One thing is done at a time: a commit, a check once a second, a try to repair or to save.
  */
@@ -109,7 +110,11 @@ type State =
       /** The file to which all pets were saved. */
       readonly saved: string | undefined;
     }
-  | { readonly name: 'closed'; readonly where: WherePetsAre };
+  | {
+      readonly name: 'closed';
+      readonly where: WherePetsAre;
+      readonly doubt: Commit | undefined;
+    };
 
 type Outcomes = readonly Outcome<StoredPet>[];
 
@@ -596,7 +601,7 @@ export class FileStore implements PetStore {
       });
     }
     this.#whatHasThem = this.#describe(files);
-    this.#become({ name: 'closed', where: this.durability() });
+    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
   }
 
