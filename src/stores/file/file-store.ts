@@ -264,9 +264,8 @@ export class FileStore implements PetStore {
   /** Where all acknowledged pets are. */
   durability(): WherePetsAre {
     const state = this.#state;
-    if (state.name === 'working') return 'data file';
     if (state.name === 'closed') return state.where;
-    if (hasOurs(state.files)) return 'data file';
+    if (hasOurs(state.name === 'working' ? [state.file] : state.files)) return 'data file';
     return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
   }
 
@@ -616,7 +615,7 @@ export class FileStore implements PetStore {
     const moved = files.find((file) => file.isWhole());
     return moved === undefined
       ? `Only memory had ${all}: those that are in no backup are lost`
-      : `The file with the inode ${moved.inode} has ${all}: it was moved away from ${path}`;
+      : `The file with the inode ${moved.inode} has ${all}, but ${path} may not lead to it`;
   }
 
   /** The only function that changes the state. */
