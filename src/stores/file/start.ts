@@ -221,6 +221,10 @@ async function setOldJournalAside({ disk, path, logger }: StoreDeps): Promise<vo
   const entry = disk.stat(journal);
   if (entry === undefined) return;
   assertRegular(journal, entry);
+  const lock = `${path}.lock`;
+  if (disk.stat(lock)?.kind === 'file' && !(await isUnlocked(disk, lock))) {
+    throw new Error(`${path} is in use already: release 2 has locked ${lock}. Stop it first`);
+  }
   const text = await withFile(disk, journal, async (file) => {
     const bytes = Buffer.alloc(Math.min(entry.sizeBytes, MAX_OLD_JOURNAL_BYTES));
     await readAll(file, bytes, 0);
