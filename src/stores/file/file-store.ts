@@ -542,7 +542,7 @@ export class FileStore implements PetStore {
     this.#advisedAt = clock.now();
     logger('error', ONLY_MEMORY, {
       cause: messageOf(error),
-      advice: `make room for ${bytesOfFile(this.#tables)} bytes in the folder of ${path}`,
+      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables)} bytes`,
     });
   }
 
