@@ -95,8 +95,9 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
 }
 
 const UNKNOWN_FILE =
-  'does not lead to the file that was opened or written there. Another program replaces it, or ' +
-  'its file system does not say which file a path leads to: no store can be kept there';
+  'does not lead to the file that this start has opened or written, as it was. Another program ' +
+  'changes or replaces it, or its file system does not say which file a path leads to: no store ' +
+  'can be kept there';
 
 /** Opens and locks the file at the path. Resolves with undefined if it is another one by then. */
 async function openFound(deps: StoreDeps): Promise<Opened | undefined> {
