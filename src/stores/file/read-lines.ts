@@ -119,7 +119,7 @@ export class PetReader {
     let id = 0;
     let at = first + ID.length;
     for (; at < close && text.charCodeAt(at) !== COMMA; at += 1) {
-      id = id * 10 + text.charCodeAt(at) - ZERO;
+      id = id * 10 + (text.charCodeAt(at) - ZERO);
     }
     // Only an import has such ids, which are not exact as numbers.
     if (id > Number.MAX_SAFE_INTEGER)
