@@ -33,7 +33,7 @@ import { openFileStore, type FileStore } from '../../../src/stores/file/file-sto
 import { readDataFile } from '../../../src/stores/file/read-data-file.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { REX } from '../pets/rex.ts';
-import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
+import { countsOf, outcomeOf, type Begin, type Script } from '../script.ts';
 import { TestClock } from '../test-clock.ts';
 import { DATA_FILE, FaultyDisk, nameOf, pathOf } from './faulty-disk.ts';
 import { copyOf, type MemoryDisk } from './memory-disk.ts';
@@ -304,14 +304,12 @@ function idsOf(store: FileStore): string {
   return pets.map(({ id }) => id).join(', ') || 'no pets';
 }
 
-/** Makes a test of each case of a file, whose path is from the folder of tests. */
-export function testStoreScript(name: string): void {
-  testScript(name, async (t, first) => {
-    const script = new StoreScript(t);
-    if (/^> (none|start)\b/.test(first)) return script;
-    await script.open();
-    await script.create('');
-    [script.disk.operations, script.events] = [[], []];
-    return script;
-  });
-}
+/** Begins a case. */
+export const beginStoreScript: Begin = async (t, first) => {
+  const script = new StoreScript(t);
+  if (/^> (none|start)\b/.test(first)) return script;
+  await script.open();
+  await script.create('');
+  [script.disk.operations, script.events] = [[], []];
+  return script;
+};
