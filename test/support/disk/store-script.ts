@@ -8,9 +8,10 @@
  *     start, stop, kill     the process; `closing` is a stop that nobody waits for
  *     pass 3, tick          seconds that pass; a second of which nobody waits for what is done then
  *     wait 23 h, wait 2 s   time that passes, without what is done each second
- *     fail EIO sync, free 9, memory before
- *                           the disk from now on (faulty-disk.ts), its free bytes, and memory: it
- *                           fails `before` a write, or when a pet is added `after` it; `repair`
+ *     fail EIO sync, free 9, memory 9
+ *                           the disk from now on (faulty-disk.ts), its free bytes, and how much
+ *                           memory can be had at once; `memory after`: none is left for a pet that
+ *                           is written; `repair` ends all three
  *     on OPERATION: …       what happens at the next such operation; `release` ends a `hold`
  *     remove, write, replace, touch, edit, cut, append, move, link
  *                           what another program does to a file; `replace` puts a copy in its place
@@ -45,7 +46,7 @@ class StoreScript implements Script {
   readonly printed: string[] = [];
   readonly t: TestContext;
   store: FileStore | undefined;
-  isWithoutMemory = false;
+  mostMemory = Infinity;
   /** Creates without a response. */
   sent: Promise<string>[] = [];
   /** What was logged since it was printed last. */
@@ -83,7 +84,7 @@ class StoreScript implements Script {
     const allocate =
       <T>(get: (length: number) => T) =>
       (length: number): T => {
-        if (this.isWithoutMemory) throw new RangeError('Array buffer allocation failed');
+        if (length > this.mostMemory) throw new RangeError('Array buffer allocation failed');
         return get(length);
       };
     const { bytes, uint32s, int64s } = systemMemory;
@@ -231,15 +232,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   release: ({ disk }, code) => disk.release(code),
   free: ({ disk }, bytes) => void (disk.freeBytes = Number(bytes)),
   memory(script, when) {
-    script.isWithoutMemory = when === 'before';
-    if (when === 'before') return;
+    if (when !== 'after') return void (script.mostMemory = Number(when));
     script.t.mock.method(PetTable.prototype, 'append', () => {
       throw new RangeError('Array buffer allocation failed');
     });
   },
   repair(script) {
     script.disk.repair();
-    script.isWithoutMemory = false;
+    script.mostMemory = Infinity;
     script.t.mock.restoreAll();
   },
   operations: ({ disk }) => disk.operations.splice(0).join(', ') || 'no operation',
