@@ -281,6 +281,29 @@ test(
   },
 );
 
+test(
+  'A data file that is mounted by itself cannot be replaced: the start says what to mount',
+  ROOT,
+  async (t) => {
+    const path = join(tempDir(t), 'pets.json');
+    writeFileSync(path, '[]');
+    try {
+      execFileSync('mount', ['--bind', path, path], { stdio: 'pipe' });
+    } catch (error) {
+      return t.skip(`cannot mount a file: ${(error as Error).message.trim()}`);
+    }
+    try {
+      await assert.rejects(openFileStore({ path }), {
+        message: new RegExp(
+          `^EBUSY: .* If ${path} is mounted by itself, mount its folder instead$`,
+        ),
+      });
+    } finally {
+      execFileSync('umount', [path]);
+    }
+  },
+);
+
 test('A replacement takes its name by a link that replaces nothing, or by a rename', async (t) => {
   const folder = tempDir(t);
   const path = join(folder, 'file');
