@@ -95,7 +95,9 @@ export async function outcomeOf(store: PetStore, text: string): Promise<string> 
   } catch (error) {
     const isUnknown = error instanceof OutcomeUnknownError;
     assert.ok(isUnknown || REFUSALS.some((refusal) => error instanceof refusal), String(error));
-    return `${isUnknown ? 'unknown' : 'refused'}: ${(error as Error).message}`;
+    const { retryAfterSeconds = 1 } = error as Partial<StoreUnavailableError>;
+    const after = retryAfterSeconds === 1 ? '' : `, Retry-After ${retryAfterSeconds}`;
+    return `${isUnknown ? 'unknown' : `refused${after}`}: ${(error as Error).message}`;
   }
 }
 

@@ -25,11 +25,14 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../../src/base/logger.ts';
+import { systemClock, systemMemory } from '../../../src/base/system.ts';
 import { clientMessage } from '../../../src/stores/failure-report.ts';
 import { isUnlocked, withFile } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
+import { readDataFile } from '../../../src/stores/file/read-data-file.ts';
 import { replaceFile } from '../../../src/stores/file/replace-file.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
@@ -357,6 +360,22 @@ test(
     assert.equal(readFileSync(path, 'latin1'), before);
   },
 );
+
+test('Other work goes on while a large file is read', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const pet = (id: number): string => `{"id":${id},"name":"${'x'.repeat(1000)}","categoryId":7}`;
+  const pets = Array.from({ length: 3000 }, (_, index) => pet(index + 1));
+  writeFileSync(path, `[\n${pets.join(',\n')}\n]\n`);
+  const deps = { memory: systemMemory, clock: systemClock };
+  let isRead = false;
+  const reading = withFile(nodeDisk, path, (file) => readDataFile(path, file, deps));
+  void reading.then(() => (isRead = true));
+  let turns = 0;
+  for (; !isRead; turns += 1) await nextTurn();
+  assert.equal((await reading).pets.length, 3000);
+  // A window of 64 KiB at a time.
+  assert.ok(turns > 40, `${turns} turns of the event loop`);
+});
 
 for (const code of ['EINVAL', 'ENOTSUP', 'EIO']) {
   const outcome = code === 'EIO' ? 'fails' : 'is known not to work';
