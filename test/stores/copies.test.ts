@@ -168,8 +168,8 @@ test('Of a damaged file an import takes what its marks prove, with keys and gaps
   const tables = await loadProvenCommits(memory, PATH, ({ start, end }) =>
     gaps.push(`${start} to ${end}`),
   );
-  const { places } = fileOf(COMMITS);
-  assert.deepEqual(gaps, [`${places[1]} to ${places[2]}`]);
+  const { ends } = fileOf(COMMITS);
+  assert.deepEqual(gaps, [`${ends[1]} to ${ends[2]}`]);
   await makeDataFile(memory, '/d/new.json', tables);
   const store = await openFileStore({ path: '/d/new.json', disk: memory });
   assert.deepEqual(

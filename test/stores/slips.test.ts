@@ -1,6 +1,6 @@
 /**
- * Planted slips of the queue, the idempotency keys and the idempotent create, each under the case of
- * a script that must notice it.
+ * Planted slips of the queue, the idempotency keys and the idempotent create, each with the case
+ * of a script that must notice it.
  */
 
 import assert from 'node:assert/strict';
@@ -25,7 +25,7 @@ import { casesOf, runCase, titleOf } from '../support/script.ts';
 
 type Slip = (run: () => Promise<void>) => Promise<void>;
 
-/** Another method in the place of one. */
+/** Replaces a method. */
 function inClass<Methods, Name extends keyof Methods>(
   owner: { readonly prototype: Methods },
   name: Name,
@@ -214,7 +214,7 @@ const SLIPS: readonly (readonly [file: string, case_: string, what: string, slip
   [
     'creates',
     'They are refused with it',
-    'one of them is tried in place of the refused one',
+    'one of them is tried instead of the refused one',
     inClass(
       KeyedCreates,
       'createOnce',
@@ -263,7 +263,7 @@ for (const [file, title, what, slip] of SLIPS) {
   });
 }
 
-/** A create that waits for what a script does after it waits for ever: no case takes so many turns. */
+/** Resolves after more turns than any case takes: a slip may make it wait for ever. */
 async function whenStuck(): Promise<string> {
   for (let turn = 0; turn < 10_000; turn += 1) await nextTurn();
   return 'The case is stuck';

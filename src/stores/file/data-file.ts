@@ -137,8 +137,8 @@ export class DataFile {
   }
 
   /**
-   * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time is
-   * another one, the content up to the place is compared.
+   * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time
+   * is another one, the content up to the place is compared.
    */
   async check(place: Place = this.#place): Promise<Answer> {
     const look = this.#look();
@@ -271,8 +271,9 @@ export class DataFile {
   }
 
   /**
-   * False if another program changed the file between a check and a write: if it cut the file, there
-   * is a hole before what was written; if it wrote to the file's end, there may be a rest behind it.
+   * False if another program changed the file between a check and a write. If it cut the file,
+   * there is a hole before what was written. If it wrote to the file's end, there may be a rest
+   * behind.
    */
   #isJoined(sizeBytes: number): boolean {
     const { end, mark } = this.#place;

@@ -201,8 +201,8 @@ export interface FoundCommits extends Range {
 
 /**
  * Finds all commits of a file by their marks, of which the last one may lack its line feed. Each is
- * compared with its mark; its pets are not read. There may be millions, so those that are proven are
- * told together.
+ * compared with its mark; its pets are not read. There may be millions, so those that are proven
+ * and follow each other are one entry.
  */
 export async function findCommits(
   file: DiskFile,

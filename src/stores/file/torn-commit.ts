@@ -56,8 +56,8 @@ function beginsLike(bytes: Buffer, start: string): boolean {
 
 /**
  * True if each sector has no zero, or nothing but zeros from its beginning on. The first one may
- * have more bytes of the file before: zeros begin at the tail, or behind the old bytes, of which the
- * second one may be in the next sector.
+ * have more bytes of the file before: zeros begin at the tail, or behind the old bytes, of which
+ * the second one may be in the next sector.
  */
 function hasWholeSectors(tail: Buffer, end: number): boolean {
   for (let at = 0; at < tail.length;) {

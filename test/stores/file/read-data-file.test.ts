@@ -1,4 +1,4 @@
-/** Reading a data file: any JSON array of pets, damage and where it is, and what commands take out. */
+/** Reading a data file: any JSON array of pets, damage, and what an import takes out. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ const ARRAYS: Readonly<Record<string, readonly [text: string, lines: readonly st
     [...BOTH, line(3), line(4)],
   ],
   'is in the layout of jq': [`${JSON.stringify(JSON.parse(`[${REX},${TOM}]`), null, 2)}\n`, BOTH],
-  'has much white space': [[SPACE, '[', SPACE, REX, SPACE, ',', TOM, SPACE, ']'].join(''), BOTH],
+  'has many blanks': [[SPACE, '[', SPACE, REX, SPACE, ',', TOM, SPACE, ']'].join(''), BOTH],
   'has its members in another order, and one twice, of which the last counts': [
     '[{"categoryId":7e0,"name":"Tom","id":1,"name":"R\\u0065x"}]',
     [REX],
@@ -108,7 +108,7 @@ for (const [what, [text, start]] of Object.entries(REFUSED)) {
   test(`A file is refused if it ${what}`, () => assertRefused(text, start));
 }
 
-test('Mistakes in many pets are told, up to twenty', async () => {
+test('Mistakes in many pets are reported, up to twenty', async () => {
   await assert.rejects(read(`[${Array(30).fill('{}').join()}]`), ({ message }: Error) => {
     const lines = message.split('\n');
     assert.deepEqual([lines.length, lines.at(-1)], [22, '  and 10 more']);
@@ -189,9 +189,9 @@ for (const word of ['in use', 'clean'] as const) {
   });
 }
 
-test('Damage is told by line and byte, with the pets that are proven before it and behind it', async () => {
-  const { bytes, places } = fileOf(COMMITS);
-  const [first = 0, second = 0, third = 0] = places;
+test('Damage is reported by line and byte, with the pets that are proven before it and behind it', async () => {
+  const { bytes, ends } = fileOf(COMMITS);
+  const [first = 0, second = 0, third = 0] = ends;
   const text = bytes.toString('latin1');
   for (const [changed, where, before, after] of [
     [text.replace('Rex', 'Tex'), `line 2, at byte 34`, 0, 4],
@@ -215,23 +215,23 @@ test('Damage is told by line and byte, with the pets that are proven before it a
 });
 
 test('Of a damaged file all commits that their marks prove are taken out, with each gap', async () => {
-  const { bytes, places } = fileOf(COMMITS);
+  const { bytes, ends } = fileOf(COMMITS);
   const text = bytes.toString('latin1');
   for (const [changed, ids, gaps] of [
     [text, [1, 2, 3, 4, 5], []],
-    [text.replace('Rex', 'Tex'), [2, 3, 4, 5], [[34, places[0]]]],
-    [text.replace('Max', 'Mix'), [1, 4, 5], [[places[0], places[1]]]],
-    [change(bytes, places[1]! - 5), [1, 5], [[places[0], places[2]]]],
+    [text.replace('Rex', 'Tex'), [2, 3, 4, 5], [[34, ends[0]]]],
+    [text.replace('Max', 'Mix'), [1, 4, 5], [[ends[0], ends[1]]]],
+    [change(bytes, ends[1]! - 5), [1, 5], [[ends[0], ends[2]]]],
     [
       text.replace('Rex', 'Tex').replace('xxx', 'xyx'),
       [2, 3, 5],
       [
-        [34, places[0]],
-        [places[1], places[2]],
+        [34, ends[0]],
+        [ends[1], ends[2]],
       ],
     ],
-    [text.slice(0, -50), [1, 2, 3, 4], [[places[2], text.length - 52]]],
-    [text.slice(0, places[3]! - 1), [1, 2, 3, 4, 5], []],
+    [text.slice(0, -50), [1, 2, 3, 4], [[ends[2], text.length - 52]]],
+    [text.slice(0, ends[3]! - 1), [1, 2, 3, 4, 5], []],
   ] as const) {
     const content = bytesOf(changed);
     const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
@@ -256,8 +256,8 @@ test('Of a damaged file all commits that their marks prove are taken out, with e
 });
 
 test('A name with a brace and the right 32 blanks is no mark, where a crash has cut behind it', async () => {
-  const { bytes, places } = fileOf([[REX]]);
-  const end = places[0]!;
+  const { bytes, ends } = fileOf([[REX]]);
+  const end = ends[0]!;
   for (const rest of ['', '\0']) {
     const start = Buffer.from(`,{"id":2,"name":"}`);
     const before = Buffer.concat([bytes.subarray(34, end), start]);

@@ -264,7 +264,7 @@ function stateOf(path: string): string {
 }
 
 test(
-  'Another folder in the place of the moved one gets a saved file, and no data file',
+  'Another folder at the path of the moved one gets a saved file, and no data file',
   POSIX,
   async (t) => {
     const folder = join(tempDir(t), 'data');

@@ -16,13 +16,14 @@ import { rounds } from '../../support/extent.ts';
 const SECTOR = 512;
 const KEY = '9f86d081884c7d659a2feaa0c55ad015';
 
-/** A commit of pets with names of so many characters of two bytes, behind the pet 7 or the first. */
+/** A commit of pets whose names have so many characters of two bytes each. */
 function commitOf(names: readonly number[], lastId = 7): Buffer {
   const lines = names.map((length, at) =>
     line(lastId + 1 + at, 'é'.repeat(length), at === 0 ? KEY : undefined),
   );
-  const place = { end: lastId === 0 ? FIRST_LINE_BYTES : 4096, crc: 5, mark: Buffer.alloc(0) };
-  return encodeCommit(lines.join('\n,'), place, systemMemory).bytes;
+  const end = lastId === 0 ? FIRST_LINE_BYTES : 4096;
+  return encodeCommit(lines.join('\n,'), { end, crc: 5, mark: Buffer.alloc(0) }, systemMemory)
+    .bytes;
 }
 
 /**

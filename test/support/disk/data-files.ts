@@ -22,18 +22,18 @@ export function line(id: number | bigint, name = 'Rex', key?: string): Line {
   return lineOf(petText(id).replace('"Rex"', JSON.stringify(name)), key);
 }
 
-/** The file with these commits; `places` has the position behind each of them. */
+/** The file with these commits; `ends` has the position behind each of them. */
 export function fileOf(commits: readonly (readonly Line[])[], word: Word = 'in use') {
   const parts = [firstLine(word)];
-  const places: number[] = [];
-  let place = placeAtStart();
+  const ends: number[] = [];
+  let tail = placeAtStart();
   for (const lines of commits) {
-    const { bytes, next } = encodeCommit(lines.join('\n,'), place, systemMemory);
+    const { bytes, next } = encodeCommit(lines.join('\n,'), tail, systemMemory);
     parts.push(bytes.subarray(0, -FILE_END.length));
-    places.push(next.end);
-    place = next;
+    ends.push(next.end);
+    tail = next;
   }
-  return { bytes: Buffer.concat([...parts, FILE_END]), places };
+  return { bytes: Buffer.concat([...parts, FILE_END]), ends };
 }
 
 export const PATH = 'pets.json';

@@ -2,7 +2,7 @@
 
 import { FIRST_LINE_BYTES, wordOf } from '../../../src/stores/file/format.ts';
 
-/** Returns the text, in which `··in use··` and `··mark··` stand for 32 blanks, and `\0` for zeros. */
+/** Returns the text, with `··in use··` and `··mark··` for 32 blanks, and `\0*9` for zeros. */
 export function shownFile(bytes: Buffer): string {
   const word = wordOf(bytes.subarray(0, FIRST_LINE_BYTES));
   const rest = word === undefined ? bytes : bytes.subarray(FIRST_LINE_BYTES);

@@ -18,8 +18,8 @@
  *     log, ready, list, operations, files, cat
  *                           print what was logged, /readyz, the ids, the disk's operations, files
  *
- * A case ends with the pets that a start finds in a copy of the files, as after a kill -9. There the
- * runner also checks what the store has said: all pets that it has reported as stored are where
+ * A case ends with the pets that a start finds in a copy of the files, as after a kill -9. There
+ * the runner also checks what the store has said: all pets that it has reported as stored are where
  * `durability` says; in `repairing` and `ended` a create is refused without an operation of the
  * disk; after the stop no file is open.
  */
