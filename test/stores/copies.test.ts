@@ -127,7 +127,9 @@ test('A backup is never the data file, or a name that belongs to it', async () =
   for (const ending of endings) {
     await assert.rejects(backUp(memory, PATH, PATH + ending, true), /name another file$/);
   }
-  await backUp(memory, PATH, `${PATH}.bak`, false);
+  for (const other of [`${PATH}.bak`, '/d/cats.json.lock', '/e/pets.json.lock']) {
+    await backUp(memory, PATH, other, false);
+  }
   await memory.link(PATH, '/d/other-name.json');
   await assert.rejects(backUp(memory, PATH, '/d/other-name.json', true), /name another file$/);
 });
