@@ -2,10 +2,11 @@
  * Scripts: what happens to a store, and what it does then, as text. A file has cases, each with a
  * title, lines of commands, and after each line what it prints:
  *
- *     # Working: the lock is lost before a write
- *     > remove lock; create k1
- *     refused: The lock file was removed, or its folder moved
- *     next start: 1
+ *     # A sync fails
+ *     ## A comment. A paragraph of comments alone, such as a legend, is no case.
+ *     > on sync data-file: error; create
+ *     stored 2
+ *     next start: 1, 2
  *
  * `UPDATE=1` writes what was printed into the file: read the difference before you commit it.
  */
@@ -34,29 +35,48 @@ export interface Script {
 }
 
 /** Begins a case; `first` is its first line of commands. */
-type Begin = (t: TestContext, first: string) => Promise<Script>;
+export type Begin = (t: TestContext, first: string) => Promise<Script>;
 
 /** Makes a test of each case of a file, whose path is from the folder of tests. */
 export function testScript(name: string, begin: Begin): void {
   const path = join(ROOT, 'test', name);
-  const cases = readFileSync(path, 'utf8')
-    .trim()
-    .split(/\n{2,}/);
+  const cases = casesOf(name);
   for (const [index, text] of cases.entries()) {
-    const [title = '', ...lines] = text.split('\n');
-    test(title.slice(2), async (t) => {
-      const commands = lines.filter((line) => line.startsWith('> '));
-      const script = await begin(t, commands[0]!);
-      for (const line of commands) {
-        script.printed.push(line);
-        for (const command of line.slice(2).split('; ')) await script.run(command);
-      }
-      await script.end();
-      cases[index] = [title, ...script.printed].join('\n');
+    if (text.startsWith('## ')) continue;
+    test(titleOf(text), async (t) => {
+      cases[index] = await runCase(t, text, begin);
       if (process.env['UPDATE'] === undefined) assert.equal(cases[index], text);
       else writeFileSync(path, `${cases.join('\n\n')}\n`);
     });
   }
+}
+
+/** The paragraphs of a script: its cases, and comments. */
+export function casesOf(name: string): string[] {
+  return readFileSync(join(ROOT, 'test', name), 'utf8')
+    .trim()
+    .split(/\n{2,}/);
+}
+
+export function titleOf(text: string): string {
+  return text.split('\n')[0]!.slice(2);
+}
+
+/** Runs the commands of a case. Resolves with its text, with what they print now. */
+export async function runCase(t: TestContext, text: string, begin: Begin): Promise<string> {
+  const [title = '', ...lines] = text.split('\n');
+  const given = lines.filter((line) => /^(>|##) /.test(line));
+  const script = await begin(
+    t,
+    given.find((line) => line.startsWith('> '))!,
+  );
+  for (const line of given) {
+    script.printed.push(line);
+    if (line.startsWith('## ')) continue;
+    for (const command of line.slice(2).split('; ')) await script.run(command);
+  }
+  await script.end();
+  return [title, ...script.printed].join('\n');
 }
 
 /**
@@ -75,7 +95,9 @@ export async function outcomeOf(store: PetStore, text: string): Promise<string> 
   } catch (error) {
     const isUnknown = error instanceof OutcomeUnknownError;
     assert.ok(isUnknown || REFUSALS.some((refusal) => error instanceof refusal), String(error));
-    return `${isUnknown ? 'unknown' : 'refused'}: ${(error as Error).message}`;
+    const { retryAfterSeconds = 1 } = error as Partial<StoreUnavailableError>;
+    const after = retryAfterSeconds === 1 ? '' : `, Retry-After ${retryAfterSeconds}`;
+    return `${isUnknown ? 'unknown' : `refused${after}`}: ${(error as Error).message}`;
   }
 }
 

@@ -9,6 +9,7 @@
  */
 
 import { dirname } from 'node:path';
+import { messageOf } from '../../base/logger.ts';
 import {
   codeOf,
   isSameFile,
@@ -80,7 +81,12 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
       }
     }
   }
-  await disk.rename(unfinished, path);
+  await disk.rename(unfinished, path).catch((error: unknown) => {
+    if (codeOf(error) !== 'EBUSY') throw error;
+    throw new Error(
+      `${messageOf(error)}. If ${path} is mounted by itself, mount its folder instead`,
+    );
+  });
 }
 
 /** True for the error of a link on a file system where no file can have two names. */

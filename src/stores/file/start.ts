@@ -17,6 +17,7 @@
  */
 
 import { basename, dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf, type Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/system.ts';
 import {
@@ -80,15 +81,24 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
     assertRegular(path, found);
     opened = found === undefined ? await makeFile(deps) : await openFound(deps);
   }
-  if (!(await syncFolders(disk, path))) {
-    const event = 'This file system syncs no folder: a power failure may undo a rename';
-    logger('warn', event, { folder: dirname(path) });
+  try {
+    if (!(await syncFolders(disk, path))) {
+      const event = 'This file system syncs no folder: a power failure may undo a rename';
+      logger('warn', event, { folder: dirname(path) });
+    }
+    // Some file systems give a file another number when it gets its name.
+    if ((await opened.file.check()) !== 'ours') throw new Error(`${path} ${UNKNOWN_FILE}`);
+    return opened;
+  } catch (error) {
+    await opened.file.close().catch(() => undefined);
+    throw error;
   }
-  return opened;
 }
 
 const UNKNOWN_FILE =
-  'is on a file system that does not say which file a path leads to: no store can be kept there';
+  'does not lead to the file that this start has opened or written, as it was. Another program ' +
+  'changes or replaces it, or its file system does not say which file a path leads to: no store ' +
+  'can be kept there';
 
 /** Opens and locks the file at the path. Resolves with undefined if it is another one by then. */
 async function openFound(deps: StoreDeps): Promise<Opened | undefined> {
@@ -139,9 +149,10 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       found.markNotSynced();
     }
   }
+  const attributes = attributesOf(disk, path);
   const { file, failure } = await createDataFile(deps, tables, {
     by: 'rename',
-    attributes: attributesOf(disk, path),
+    attributes,
     async beforeName(newFile) {
       await takeLock(deps, newFile);
       if ((await found.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
@@ -153,6 +164,10 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   }
   await found.close().catch(() => undefined);
   logContent(deps, content);
+  if (!isDeepStrictEqual(file.attributes, attributes)) {
+    const event = 'The new data file has another mode or owner than the old one';
+    logger('warn', event, { file: path });
+  }
   return { file, tables };
 }
 
@@ -213,6 +228,10 @@ async function setOldJournalAside({ disk, path, logger }: StoreDeps): Promise<vo
   const entry = disk.stat(journal);
   if (entry === undefined) return;
   assertRegular(journal, entry);
+  const lock = `${path}.lock`;
+  if (disk.stat(lock)?.kind === 'file' && !(await isUnlocked(disk, lock))) {
+    throw new Error(`${path} is in use already: release 2 has locked ${lock}. Stop it first`);
+  }
   const text = await withFile(disk, journal, async (file) => {
     const bytes = Buffer.alloc(Math.min(entry.sizeBytes, MAX_OLD_JOURNAL_BYTES));
     await readAll(file, bytes, 0);
