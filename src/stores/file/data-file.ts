@@ -68,6 +68,8 @@ export class DataFile {
   #known: FileStat | undefined;
   #place: Place;
   #touches = 0;
+  /** True if another program has changed the content, as a comparison has shown. */
+  #isChanged = false;
 
   /** The file is locked, and continues at this place. `known` is from before it was read. */
   constructor(
@@ -126,7 +128,8 @@ export class DataFile {
   async check(): Promise<Answer> {
     const look = this.#look();
     if (look !== 'touched') return look;
-    if (!(await this.#hasKnownContent())) return 'changed';
+    this.#isChanged = !(await this.#hasKnownContent());
+    if (this.#isChanged) return 'changed';
     this.#touches += 1;
     return 'ours';
   }
@@ -208,7 +211,7 @@ export class DataFile {
       return isMoved ? 'removed' : 'changed';
     }
     if (there === undefined) return 'removed';
-    if (!isSameFile(there, this.#identity)) return 'changed';
+    if (this.#isChanged || !isSameFile(there, this.#identity)) return 'changed';
     if (this.#known === undefined) return 'ours';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
     if (this.ignoresTime) return 'ours';
