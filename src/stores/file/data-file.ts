@@ -253,30 +253,36 @@ export class DataFile {
   }
 
   async #cut(): Promise<void> {
+    let sizeBytes: number | undefined;
     try {
       await this.#file.truncate(this.sizeBytes);
+      sizeBytes = this.sizeBytes;
     } finally {
-      this.#note();
+      this.#note(sizeBytes);
     }
   }
 
   #write(bytes: Buffer, position: number): void {
+    let sizeBytes: number | undefined;
     try {
       const count = this.#file.writeNow(bytes, 0, position);
       if (count < bytes.length)
         throw new Error(`Only ${count} of ${bytes.length} bytes were written`);
+      sizeBytes = Math.max(position + bytes.length, this.sizeBytes);
     } finally {
-      this.#note();
+      this.#note(sizeBytes);
     }
   }
 
   /**
-   * Notes the length and the time right behind a change of this store, which may have failed. Not
-   * after the sync: that would take what another program did meanwhile for its own.
+   * Notes the time right behind a change of this store, and the length that it has made, which is
+   * not known if it failed. Not after the sync: that would take what another program did meanwhile
+   * for its own, as would the length that the system says now.
    */
-  #note(): void {
+  #note(sizeBytes: number | undefined): void {
     try {
-      this.#known = this.#file.stat();
+      const found = this.#file.stat();
+      this.#known = { ...found, sizeBytes: sizeBytes ?? found.sizeBytes };
     } catch {
       this.#known = undefined;
     }
