@@ -16,6 +16,7 @@ import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
 import {
   isSameFile,
+  NOTHING_WRITTEN,
   readAll,
   type Disk,
   type DiskFile,
@@ -265,9 +266,12 @@ export class DataFile {
   #write(bytes: Buffer, position: number): void {
     let sizeBytes: number | undefined;
     try {
-      const count = this.#file.writeNow(bytes, 0, position);
-      if (count < bytes.length)
-        throw new Error(`Only ${count} of ${bytes.length} bytes were written`);
+      for (let at = 0; at < bytes.length;) {
+        const count = this.#file.writeNow(bytes, at, position + at);
+        if (count === 0) throw new Error(NOTHING_WRITTEN);
+        // On a full disk only the write of the rest says so.
+        at += count;
+      }
       sizeBytes = Math.max(position + bytes.length, this.sizeBytes);
     } finally {
       this.#note(sizeBytes);
