@@ -123,8 +123,8 @@ const TICK_MS = 1000;
 /** The pause after a try, by how long it took: a large file on a bad disk takes seconds. */
 const PAUSE_RATIO = 9;
 const REPEAT_LOG_MS = 60_000;
-/** How long after the beginning of a stop the store still tries. Supervisors give 15 s. */
-const STOP_MS = 10_000;
+/** How long after the beginning of a stop the store still tries. The process ends after 10 s. */
+const STOP_MS = 8_000;
 
 /** What tests replace. */
 type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits'>;
@@ -558,22 +558,24 @@ export class FileStore implements PetStore {
   }
 
   async #close(): Promise<void> {
+    const { clock } = this.#deps;
+    const stoppingAt = this.#stoppingAt ?? clock.now();
     await this.#queue.whenIdle();
     this.#stopTicking();
-    await this.#alone(() => this.#stop());
+    await this.#alone(() => this.#try());
+    // As long as memory has the only copy. No call of the disk is in progress during the pauses.
+    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+      await clock.sleep(TICK_MS);
+      await this.#alone(() => this.#try());
+    }
+    await this.#alone(() => this.#closeFiles());
     await this.#unlockBeside();
     if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
   }
 
-  /** Tries for some seconds, as long as memory has the only copy; then closes what is open. */
-  async #stop(): Promise<void> {
-    const { clock, logger, path } = this.#deps;
-    const stoppingAt = this.#stoppingAt ?? clock.now();
-    await this.#try();
-    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
-      await clock.sleep(TICK_MS);
-      await this.#try();
-    }
+  /** Marks the data file as clean, and closes what is open. */
+  async #closeFiles(): Promise<void> {
+    const { logger, path } = this.#deps;
     const state = this.#state;
     if (state.name === 'closed') return;
     const files = state.name === 'working' ? [state.file] : state.files;
