@@ -120,6 +120,17 @@ export class DataFile {
     }
   }
 
+  /** True if it still has a name, and is as this store left it. */
+  isKept(): boolean {
+    try {
+      const { links, sizeBytes, changedAt } = this.#file.stat();
+      const known = this.#known;
+      return links > 0 && sizeBytes === known?.sizeBytes && changedAt === known.changedAt;
+    } catch {
+      return false;
+    }
+  }
+
   /** True if its time is not compared any more, since other changes of it were harmless. */
   get ignoresTime(): boolean {
     return this.#touches === MAX_TOUCHES;

@@ -599,7 +599,7 @@ export class FileStore implements PetStore {
     if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
-    const moved = files.find((file) => file.isLinked());
+    const moved = files.find((file) => file.isKept());
     return moved === undefined
       ? `Only memory had ${all}: those that are in no backup are lost`
       : `The file with the inode ${moved.inode} has ${all}: it was moved away from ${path}`;
