@@ -401,8 +401,11 @@ export class FileStore implements PetStore {
   }
 
   async #beginRepair(cause: unknown, file: DataFile, doubt?: Commit): Promise<void> {
-    const nextTryAt = this.#deps.clock.now();
-    this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt });
+    const { clock, logger, path } = this.#deps;
+    this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt: clock.now() });
+    // By its inode, an operator finds a file that was moved.
+    const details = { cause: messageOf(cause), pets: this.durability(), inode: file.inode };
+    logger('error', 'The data file has to be written anew', { ...details, file: path });
     await this.#repair();
   }
 
@@ -520,14 +523,15 @@ export class FileStore implements PetStore {
     return saved;
   }
 
-  /** Says once a minute that only memory has the pets. */
+  /** Says once a minute that only memory has the pets, and how much room they need. */
   #advise(error: unknown): void {
     const { clock, logger, path } = this.#deps;
     if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
     this.#advisedAt = clock.now();
     logger('error', 'Only memory has the pets, and they cannot be saved: do not stop the service', {
       cause: messageOf(error),
-      advice: `make room for ${bytesOfFile(this.#tables)} bytes in the folder of ${path}`,
+      neededBytes: bytesOfFile(this.#tables),
+      file: path,
     });
   }
 
@@ -635,7 +639,9 @@ export class FileStore implements PetStore {
   /** Reports that creates could not be stored. Returns the message for clients. */
   #recordFailure(error: unknown): string {
     const message = `Pets cannot be stored: ${clientMessage(error)}`;
-    const details = { cause: messageOf(error), pets: this.durability(), file: this.#deps.path };
+    // Each try has another unfinished file, but not another cause.
+    const cause = messageOf(error).replace(/(?<=\.unfinished-)[0-9a-f]+/, '*');
+    const details = { cause, pets: this.durability(), file: this.#deps.path };
     this.#failures.record(message, details);
     return message;
   }
