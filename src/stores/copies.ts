@@ -26,6 +26,7 @@ import {
 } from './file/read-data-file.ts';
 import type { Range } from './file/read-lines.ts';
 import { replaceFile } from './file/replace-file.ts';
+import { assertNoPetsBeside } from './file/start.ts';
 
 const DEPS = { memory: systemMemory, clock: systemClock };
 
@@ -46,8 +47,10 @@ export async function checkDataFile(
   givesIds = false,
 ): Promise<CheckedFile> {
   const file = await existing(disk, path);
+  await assertNoPetsBeside({ ...DEPS, disk, path: file });
   for (let tries = 1; ; tries += 1) {
-    const isInUse = !(await isUnlocked(disk, file));
+    // Where no file can be locked, no service starts.
+    const isInUse = !(await isUnlocked(disk, file).catch(() => true));
     try {
       const deps = { ...DEPS, givesIds };
       return { ...(await withFile(disk, file, (open) => readDataFile(file, open, deps))), isInUse };
