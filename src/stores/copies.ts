@@ -64,9 +64,13 @@ export async function checkDataFile(
 /** Reads a data file that no service may use: it would go on to add pets. */
 export async function loadDataFile(disk: Disk, path: string, givesIds = false): Promise<Tables> {
   const content = await checkDataFile(disk, path, givesIds);
-  if (content.isInUse) throw new Error(`${path} is in use: stop the service first`);
+  if (content.isInUse) throw inUse(path);
   assertWhole(path, content);
   return content;
+}
+
+function inUse(path: string): Error {
+  return new Error(`${path} is in use: stop the service first`);
 }
 
 /** Throws if a commit at the end of the file is not complete: the file was cut, or not stopped. */
@@ -76,17 +80,19 @@ export function assertWhole(path: string, content: DataFileContent): void {
   throw new DamagedFileError(
     path,
     `behind byte ${place.end}, ${sizeBytes - place.end} bytes are a commit that is not complete`,
-    'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete',
+    'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete. ' +
+      'The command import --intact takes out the pets before it',
   );
 }
 
-/** Resolves with the pets of all commits that their marks prove. */
+/** Resolves with the pets of all commits that their marks prove, of a file that no service uses. */
 export async function loadProvenCommits(
   disk: Disk,
   path: string,
   onGap: (gap: Range) => void,
 ): Promise<Tables> {
   const file = await existing(disk, path);
+  if (!(await isUnlocked(disk, file))) throw inUse(path);
   return withFile(disk, file, (open) => readProvenCommits(file, open, DEPS, onGap));
 }
 
