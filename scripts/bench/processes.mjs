@@ -55,8 +55,8 @@ export async function runScript(script, options) {
  * Starts a server of servers.mjs. With `pets` it gets the path of a data file with that many, in a
  * folder that is removed when it stops.
  */
-export async function startServer(bench, kind, { pets, heapMb, ...options }) {
-  const own = pets === undefined ? {} : { path: freshData(bench.folder, pets) };
+export async function startServer(bench, kind, { pets, petsPerCommit, heapMb, ...options }) {
+  const own = pets === undefined ? {} : { path: freshData(bench.folder, pets, petsPerCommit) };
   const flags = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
   const script = startScript('servers.mjs', { kind, ...own, ...options }, flags);
   return {
