@@ -14,7 +14,7 @@ import { end, portOf, runScript, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const ROUNDS = rounds(4, 25);
+const ROUNDS = rounds(4, 150);
 const CONNECTIONS = 6;
 
 test('Each pet that was acknowledged or seen, or sent again, is stored once after many kill -9', async (t) => {
@@ -28,7 +28,7 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
 
   for (let round = 0; round < ROUNDS; round += 1) {
     if (random.oneIn(3)) {
-      // While it reads or replaces its files.
+      // While it reads its file, or makes it durable.
       const starting = startOn(t, dataFile);
       await sleep(random.below(200));
       await end(starting, 'SIGKILL');
@@ -38,7 +38,7 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
     ledger.check(await listAllPets(port));
     const load = startLoad(port, ledger, random, CONNECTIONS, true);
     await load.answered(random.below(400));
-    // In some rounds the process is killed during its last checkpoint.
+    // In some rounds the process is killed during its stop.
     if (random.oneIn(3)) service.child.kill('SIGTERM');
     await sleep(random.below(20));
     await end(service, 'SIGKILL');

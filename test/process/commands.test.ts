@@ -1,16 +1,92 @@
 /** The command line: help, version, and the commands next to serving. */
 
 import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { apiKeyProblems } from '../../src/app/api-keys.ts';
 import { nodeVersionProblem, VERSION } from '../../src/base/version.ts';
 import { COMMANDS, HELP } from '../../src/process/commands.ts';
-import { assertRefused, runScript, startFor } from '../support/process/process.ts';
-import { readText } from '../support/project.ts';
+import { openFileStore } from '../../src/stores/file/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { rounds } from '../support/extent.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
+import { requestKey } from '../support/pets/request-keys.ts';
+import { petText, REX } from '../support/pets/rex.ts';
+import {
+  assertRefused,
+  end,
+  listPets,
+  portOf,
+  runScript,
+  SERVER_JS,
+  startFor,
+  startOn,
+} from '../support/process/process.ts';
+import { needs } from '../support/process/program.ts';
+import { readText } from '../support/project.ts';
+import { createRandom } from '../support/random.ts';
+
+/** A folder with one data file of each kind. */
+const folder = tempDir({
+  after: (remove) => after(() => used.close().then(remove)),
+});
+const at = (name: string): string => join(folder, name);
+
+/** A file with three commits of one pet each, of which the second one has an idempotency key. */
+async function makeFile(name: string): Promise<void> {
+  const store = await openFileStore({ path: at(name) });
+  await store.create(REX);
+  await store.createOnce(REX, requestKey(1));
+  await store.create(REX);
+  await store.close();
+}
+
+await makeFile('data/pets.json');
+const WHOLE = fs.readFileSync(at('data/pets.json'));
+/** Where the commit of each pet begins: behind the first line, and behind a line and its mark. */
+const STARTS: readonly number[] = [
+  34,
+  ...Array.from(WHOLE.toString('latin1').matchAll(/\n,/g), ({ index }) => index + 1),
+];
+const used = await openFileStore({ path: at('used.json') });
+for (let pets = 0; pets < 2; pets += 1) await used.create(REX);
+const IN_USE = fs.readFileSync(at('used.json'));
+const CHANGED = Buffer.from(WHOLE);
+CHANGED[STARTS[1]! + 12]! ^= 1;
+const array = (...pets: readonly string[]): string => `[${pets.join()}]`;
+const WITHOUT_ID = '{"name":"Rex","categoryId":7}';
+const OLD_HEADER = '00000000 00000000 {"journal":1,"data":0}\n';
+
+const FILES: Readonly<Record<string, string | Buffer>> = {
+  'cut.json': WHOLE.subarray(0, -40),
+  'torn.json': IN_USE.subarray(0, -40),
+  'short.json': IN_USE.subarray(0, -2),
+  'changed.json': CHANGED,
+  'empty.json': '',
+  'text.json': 'pets',
+  'array.json': array(petText(3), petText(7)),
+  'without-ids.json': array(WITHOUT_ID, WITHOUT_ID),
+  'mixed.json': array(petText(1), WITHOUT_ID),
+  'descending.json': array(petText(2), petText(1)),
+  'strange.json': array('{"id":1,"name":"Rex","categoryId":7,"age":3}'),
+  'upgraded.json': array(petText(1)),
+  'upgraded.json.journal': OLD_HEADER,
+  'crashed.json': array(petText(1)),
+  'crashed.json.journal': `${OLD_HEADER}a commit\n`,
+  'two.json': array(petText(1)),
+  'two.json.saved-20260101T000000000Z': array(petText(1), petText(2)),
+  'journal-only.json.journal': OLD_HEADER,
+};
+for (const [name, content] of Object.entries(FILES)) fs.writeFileSync(at(name), content);
+fs.mkdirSync(at('folder'));
+fs.linkSync(at('data/pets.json'), at('hard.json'));
+fs.symlinkSync('data/pets.json', at('link.json'));
+fs.symlinkSync('nowhere.json', at('dangling.json'));
+execFileSync('mkfifo', [at('pipe')]);
 
 const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
 const NOT_CONFIGURED = /^petstore: As configured, the service has no data file: /;
@@ -97,9 +173,9 @@ petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
 for (const [args, env, code, output] of CALLS) {
   test(`petstore ${args} with ${JSON.stringify(env)} exits with ${code}`, async (t) => {
     const cwd = tempDir(t);
-    mkdirSync(join(cwd, 'data'));
-    writeFileSync(join(cwd, 'mine.json'), '[]');
-    writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
+    fs.mkdirSync(join(cwd, 'data'));
+    fs.writeFileSync(join(cwd, 'mine.json'), '[]');
+    fs.writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
     const program = startFor(t, args.split(' '), { cwd, env });
     assert.equal(await program.exit(), code);
     const [shown, other] = [program.stdout(), program.stderr()];
@@ -109,6 +185,221 @@ for (const [args, env, code, output] of CALLS) {
     assert.equal(empty, '');
   });
 }
+
+/* Commands on data files. */
+
+/** Runs a command in the folder. Returns its exit code and all that it wrote. */
+function petstore(args: string, cwd = folder): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_JS, ...args.split(' ')], {
+    cwd,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] },
+  });
+  return `${status} ${stdout}${stderr}`.replaceAll(`${folder}/`, '');
+}
+
+const THREE = '3 pets, the greatest id is 3';
+const LAST = `The last commit begins at byte ${STARTS[2]}`;
+const TORN = /^1 petstore: torn\.json is damaged: behind byte \d+, \d+ bytes are a commit that is /;
+const DAMAGE = `changed.json is damaged: what begins in line 3, at byte ${STARTS[1]}, is not as it was written`;
+
+/** In this order, commands and what comes of them. */
+const ON_FILES: readonly (readonly [args: string, output: string | RegExp])[] = [
+  ...['data/pets.json', 'link.json', 'hard.json'].map((name) => {
+    return [`check-data ${name}`, `0 ${name}: ${THREE}\n1 idempotency key\n${LAST}\n`] as const;
+  }),
+  [
+    'check-data used.json',
+    /^0 used.json: 2 pets, .*\nA service uses the file, and may be .*\n.*\n$/,
+  ],
+  [
+    'check-data cut.json',
+    /^1 petstore: cut.json is damaged: what begins in line 4, at byte .* 2 pets before it .* 0 after it: /,
+  ],
+  ['check-data torn.json', TORN],
+  [
+    'check-data short.json',
+    /^1 short.json: 2 pets, .*\n.*\nThe file's end is missing behind byte \d+: /,
+  ],
+  [
+    'check-data changed.json',
+    new RegExp(`^1 petstore: ${DAMAGE}.* 1 pets before it .* 1 after it`),
+  ],
+  ['check-data empty.json', /^1 petstore: empty.json is damaged: it was cut, or a copy failed\. /],
+  ['check-data text.json', /^1 petstore: text.json is not a petstore data file, /],
+  ['check-data array.json', /^0 array.json: 2 pets, .* is 7\nIt has no marks: .*\n$/],
+  [
+    'check-data without-ids.json',
+    /^1 petstore: .*\n {2}pet 1: id is required\n {2}pet 2: id is required\n$/,
+  ],
+  ['check-data strange.json', /^1 petstore: .*\n {2}pet 1: "age" is no field of a Pet\n$/],
+  ['check-data upgraded.json', /^0 upgraded.json: 1 pet, /],
+  ['check-data crashed.json', /^1 petstore: crashed.json.journal of release 2 has pets, /],
+  ['check-data two.json', /^1 petstore: Pets were saved .* two.json has 1 pets, .* has 2 pets, /],
+  ['check-data folder', '1 petstore: folder is a directory, not a regular file\n'],
+  ['check-data pipe', '1 petstore: pipe is a special file, not a regular file\n'],
+  ['check-data dangling.json', '1 petstore: There is no data file dangling.json\n'],
+  ['check-data a b', '2 petstore: Unexpected argument 2: see --help\n'],
+
+  ['backup', `2 petstore: FILE must be ${A_PATH}\n`],
+  ...['data/pets.json', 'link.json', 'hard.json', 'data/pets.json.journal'].map((name) => {
+    const why = 'is the data file, or has a name that belongs to it: name another file';
+    return [`backup ${name} --replace`, `1 petstore: ${name} ${why}\n`] as const;
+  }),
+  ['backup folder', '1 petstore: folder exists already: see --replace\n'],
+  ['backup folder --replace', '1 petstore: folder is a directory, not a regular file\n'],
+  ['backup pipe --replace', '1 petstore: pipe is a special file, not a regular file\n'],
+  ['backup used.json --replace', '1 petstore: used.json is in use by another process\n'],
+  ['backup none/copy.json', /^1 petstore: ENOENT: no such file or directory, .*none.*\n$/],
+  ['backup copy.json --data-file none.json', '1 petstore: There is no data file none.json\n'],
+  ['backup copy.json --data-file torn.json', TORN],
+  ['backup copy.json --data-file changed.json', new RegExp(`^1 petstore: ${DAMAGE}`)],
+  ['backup copy.json --data-file crashed.json', /^1 petstore: .* of release 2 has pets, /],
+  ['backup copy.json', `0 copy.json: ${THREE}\n`],
+  ['check-data copy.json', /^0 copy.json: 3 pets, .*\n1 idempotency key\n/],
+  [
+    'backup copy.json --data-file used.json',
+    '1 petstore: copy.json exists already: see --replace\n',
+  ],
+  ['backup copy.json --data-file used.json --replace', /^0 copy.json: 2 pets, /],
+  ['backup dangling.json', `0 dangling.json: ${THREE}\n`],
+  ['check-data nowhere.json', /^0 nowhere.json: 3 pets, /],
+
+  ['import', `2 petstore: FROM must be ${A_PATH}\n`],
+  ['import array.json', '1 petstore: data/pets.json exists already\n'],
+  ['import none.json --data-file new.json', '1 petstore: There is no data file none.json\n'],
+  ['import empty.json --data-file new.json', /^1 petstore: empty.json is damaged: /],
+  ['import changed.json --data-file new.json', new RegExp(`^1 petstore: ${DAMAGE}`)],
+  ['import torn.json --data-file new.json', TORN],
+  ['import mixed.json --data-file new.json', /^1 petstore: .*\n {2}pet 2: id is required\n$/],
+  ['import descending.json --data-file new.json', /^1 .*\n {2}pet 2: id 1 does not come after 2: /],
+  [
+    'import used.json --data-file new.json',
+    '1 petstore: used.json is in use: stop the service first\n',
+  ],
+  [
+    'import used.json --intact --data-file new.json',
+    '1 petstore: used.json is in use: stop the service first\n',
+  ],
+  [
+    'import array.json --data-file journal-only.json',
+    '1 petstore: journal-only.json.journal exists already\n',
+  ],
+  ['import array.json --intact --data-file new.json', /^1 petstore: array.json has no marks, /],
+  [
+    'import without-ids.json --data-file sub/new.json',
+    '0 sub/new.json: 2 pets, the greatest id is 2\n',
+  ],
+  ['import array.json --data-file new.json', '0 new.json: 2 pets, the greatest id is 7\n'],
+  [
+    'import changed.json --intact --data-file intact.json',
+    '0 intact.json: 2 pets, the greatest id is 3\n' +
+      `petstore: bytes ${STARTS[1]} to ${STARTS[2]} of changed.json are left out: no mark proves them\n`,
+  ],
+  ['check-data intact.json', /^0 intact.json: 2 pets, the greatest id is 3\nThe last/],
+];
+
+test('Commands on data files print what they find, and overwrite nothing', () => {
+  const before = Object.keys(FILES).map((name) => fs.readFileSync(at(name)));
+  const wrong = ON_FILES.map(([args, output]) => [args, petstore(args), output] as const).filter(
+    ([, shown, output]) => (typeof output === 'string' ? shown !== output : !output.test(shown)),
+  );
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    Object.keys(FILES).map((name) => fs.readFileSync(at(name))),
+    before,
+  );
+  assert.deepEqual(fs.readFileSync(at('data/pets.json')), WHOLE);
+  assert.deepEqual(fs.readFileSync(at('used.json')), IN_USE);
+  assert.deepEqual(
+    fs.readdirSync(folder).filter((name) => name.includes('unfinished')),
+    [],
+  );
+});
+
+/** Files with which a service in memory begins, its pets, and what it logs. */
+const IN_MEMORY: readonly (readonly [name: string, ids: readonly number[], logged?: RegExp])[] = [
+  ['data/pets.json', [1, 2, 3]],
+  ['used.json', [1, 2]],
+  ['array.json', [3, 7]],
+  ['without-ids.json', [1, 2]],
+  ['upgraded.json', [1]],
+  [
+    'torn.json',
+    [1],
+    /"level":"warn","event":"The data file ends with a commit that is not complete"/,
+  ],
+];
+
+test('A service in memory begins with the pets of a data file of any kind, and changes nothing', async (t) => {
+  for (const [name, ids, logged = /^[^\n]*"Started"[^\n]*\n$/] of IN_MEMORY) {
+    const before = fs.readFileSync(at(name));
+    const service = startFor(t, ['--port', '0', '--memory', '--data-file', at(name)]);
+    const pets = (await (await listPets(await service.ready())).json()) as { id: number }[];
+    assert.deepEqual(
+      pets.map(({ id }) => id),
+      ids,
+    );
+    assert.match(service.stderr(), logged);
+    assert.equal(await end(service, 'SIGTERM'), 0);
+    assert.deepEqual(fs.readFileSync(at(name)), before);
+  }
+  for (const name of ['changed.json', 'cut.json', 'empty.json', 'crashed.json', 'none.json']) {
+    const service = startFor(t, ['--port', '0', '--memory', '--data-file', at(name)]);
+    await assertRefused(service, /^petstore: .*(damaged|release 2 has pets|no data file)/);
+  }
+});
+
+test('Backups and checks beside a service under load have each pet that was acknowledged before', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const copy = join(tempDir(t), 'copy.json');
+  const service = startOn(t, dataFile);
+  const port = await portOf(service);
+  const ledger = new PetLedger();
+  const load = startLoad(port, ledger, createRandom(1), 6, true);
+  for (let round = 0; round < rounds(4, 100); round += 1) {
+    await load.answered(10);
+    const [answered, sent] = [ledger.answered, ledger.sent];
+    assert.match(
+      petstore(`check-data ${dataFile}`),
+      /^0 .*\n(.*keys?\n)?A service uses the file, /,
+    );
+    const shown = petstore(`backup ${copy} --data-file ${dataFile} --replace`);
+    const pets = Number(/^0 \S+: ([0-9]+) pets?, /.exec(shown)?.[1]);
+    // Each client may have stored one that was not answered, and sent some since.
+    assert.ok(pets >= answered && sent > 0, shown);
+    assert.match(petstore(`check-data ${copy}`), new RegExp(`^0 .*: ${pets} pets?, `));
+  }
+  load.stop();
+  await load.ended;
+  ledger.check(await listAllPets(port));
+  assert.match(petstore(`backup ${copy} --data-file ${dataFile} --replace`), /^0 /);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  const restored = startOn(t, copy);
+  ledger.check(await listAllPets(await portOf(restored)));
+});
+
+test(
+  'A large file shows on a terminal how far a command is, and nothing elsewhere',
+  needs('python3'),
+  (t) => {
+    const from = join(tempDir(t), 'large.json');
+    const pet = (id: number): string =>
+      JSON.stringify({ id, name: 'x'.repeat(60_000), categoryId: 1 });
+    fs.writeFileSync(
+      from,
+      `[\n${Array.from({ length: 500 }, (_, id) => pet(id + 1)).join(',\n')}\n]\n`,
+    );
+    const args = `import ${from} --data-file ${from}.new`;
+    const command = [process.execPath, SERVER_JS, ...args.split(' ')];
+    const script = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))';
+    const { stdout } = spawnSync('python3', ['-c', script, ...command], { encoding: 'utf8' });
+    assert.match(stdout, /Reading \S+large\.json: 6\d % \r/);
+    assert.match(stdout, /Writing \S+: 2\d MiB \r\x1b\[K\r\S+: 500 pets, .*\r\n$/);
+    fs.rmSync(`${from}.new`);
+    assert.match(petstore(args), /^0 \S+: 500 pets, the greatest id is 500\n$/);
+  },
+);
 
 test('make-key prints another API key each time, and its line, with a name if one is given', async () => {
   const keys: string[] = [];
