@@ -125,7 +125,8 @@ export async function makeDataFile(disk: Disk, path: string, tables: Tables): Pr
   await disk.makeDirectory(dirname(path));
   const target = await disk.resolve(path);
   for (const there of [target, `${target}.journal`]) {
-    if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);
+    if (disk.stat(there) === undefined) continue;
+    throw new Error(`${there} exists already: move it away, or name another file`);
   }
   await writeNewFile(disk, target, tables, false);
 }

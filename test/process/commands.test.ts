@@ -266,7 +266,10 @@ const ON_FILES: readonly (readonly [args: string, output: string | RegExp])[] = 
   ['check-data nowhere.json', /^0 nowhere.json: 3 pets, /],
 
   ['import', `2 petstore: FROM must be ${A_PATH}\n`],
-  ['import array.json', '1 petstore: data/pets.json exists already\n'],
+  [
+    'import array.json',
+    '1 petstore: data/pets.json exists already: move it away, or name another file\n',
+  ],
   ['import none.json --data-file new.json', '1 petstore: There is no data file none.json\n'],
   ['import empty.json --data-file new.json', /^1 petstore: empty.json is damaged: /],
   ['import changed.json --data-file new.json', new RegExp(`^1 petstore: ${DAMAGE}`)],
@@ -283,7 +286,7 @@ const ON_FILES: readonly (readonly [args: string, output: string | RegExp])[] = 
   ],
   [
     'import array.json --data-file journal-only.json',
-    '1 petstore: journal-only.json.journal exists already\n',
+    '1 petstore: journal-only.json.journal exists already: move it away, or name another file\n',
   ],
   ['import array.json --intact --data-file new.json', /^1 petstore: array.json has no marks, /],
   [

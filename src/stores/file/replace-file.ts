@@ -80,7 +80,12 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
       }
     }
   }
-  await disk.rename(unfinished, path);
+  await disk.rename(unfinished, path).catch((cause: unknown) => {
+    if (codeOf(cause) !== 'EBUSY') throw cause;
+    throw new Error(`${path} is a mount point, or in use: mount its folder, not the file`, {
+      cause,
+    });
+  });
 }
 
 /** True for the error of a link on a file system where no file can have two names. */

@@ -252,23 +252,38 @@ const JOURNAL_WITHOUT_PETS =
 async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
   const saved = await filesBeside(deps, SAVED);
   if (saved.length === 0) return;
-  const facts: string[] = [];
-  for (const path of [deps.path, ...saved]) facts.push(`${path} ${await factsOf(deps, path)}`);
+  const own = await factsOf(deps, deps.path);
+  const texts = [own.text];
+  for (const path of saved) texts.push((await factsOf(deps, path)).text);
+  const facts = texts.join('; ');
   throw new Error(
-    `Pets were saved to another file. Nothing was changed. ${facts.join('; ')}. Move the saved ` +
-      'file away, to go on with the data file; or move the data file away, and give the saved file ' +
-      'its name',
+    `Pets were saved to another file. Nothing was changed. ${facts}. ${ADVICE[own.state]}`,
   );
 }
 
-/** Returns what a file has, as the rest of a sentence. */
-async function factsOf(deps: BesideDeps, path: string): Promise<string> {
-  if (deps.disk.stat(path) === undefined) return 'does not exist';
+/** What to do, by the state of the data file: what does not exist cannot be gone on with. */
+const ADVICE = {
+  missing: 'Give the saved file the name of the data file',
+  unreadable: 'Move the data file away, and give the saved file its name',
+  readable:
+    'Move the saved file away, to go on with the data file; or move the data file away, and give ' +
+    'the saved file its name',
+} as const;
+
+/** Returns what a file has, as a sentence, too. */
+async function factsOf(
+  deps: BesideDeps,
+  path: string,
+): Promise<{ readonly state: keyof typeof ADVICE; readonly text: string }> {
+  if (deps.disk.stat(path) === undefined) {
+    return { state: 'missing', text: `${path} does not exist` };
+  }
   try {
     const { pets } = await withFile(deps.disk, path, (file) => readDataFile(path, file, deps));
-    return `has ${pets.length} pets, and the greatest id is ${pets.lastId}`;
+    const text = `${path} has ${pets.length} pets, and the greatest id is ${pets.lastId}`;
+    return { state: 'readable', text };
   } catch (error) {
-    return `cannot be read: ${messageOf(error)}`;
+    return { state: 'unreadable', text: `${path} cannot be read: ${messageOf(error)}` };
   }
 }
 
