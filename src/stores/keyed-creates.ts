@@ -9,36 +9,40 @@
 
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import { OutcomeUnknownError, type CreatedPet } from '../model/pet-store.ts';
+import type { CommitQueue } from './commit-queue.ts';
 import { replayedPet, type KeyHash } from './table/idempotency-keys.ts';
-
-/** How many creates may wait for another one's outcome, of which they keep the pet in memory. */
-const MAX_WAITING = 16_384;
 
 export class KeyedCreates {
   readonly #find: (key: KeyHash) => StoredPet | undefined;
+  /** Creates that wait for another one keep their pet in memory: they count towards its bound. */
+  readonly #queue: Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>;
   /** By key, the create in progress. */
   readonly #inProgress: Map<KeyHash, Promise<StoredPet>> = new Map();
-  #waiting = 0;
 
   /** `find` returns the pet that a key has stored. */
-  constructor(find: (key: KeyHash) => StoredPet | undefined) {
+  constructor(
+    find: (key: KeyHash) => StoredPet | undefined,
+    queue: Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>,
+  ) {
     this.#find = find;
+    this.#queue = queue;
   }
 
   /**
-   * Resolves with the pet that the key has stored, or calls `create` to store one. Rejects with
-   * KeyReusedError if that is another pet, and as the create does.
+   * Resolves with the pet that the key has stored, or calls `create` to store one, of about `bytes`
+   * bytes. Rejects with KeyReusedError if that is another pet, and as the create does.
    */
   async createOnce(
     newPet: NewPet,
     key: KeyHash,
+    bytes: number,
     create: () => Promise<StoredPet>,
   ): Promise<CreatedPet> {
     const stored = this.#find(key);
     if (stored !== undefined) return { pet: replayedPet(stored, newPet), isReplayed: true };
     const earlier = this.#inProgress.get(key);
     if (earlier !== undefined) {
-      return { pet: replayedPet(await this.#outcomeOf(earlier), newPet), isReplayed: true };
+      return { pet: replayedPet(await this.#outcomeOf(earlier, bytes), newPet), isReplayed: true };
     }
     const creating = create();
     this.#inProgress.set(key, creating);
@@ -49,16 +53,16 @@ export class KeyedCreates {
     }
   }
 
-  async #outcomeOf(earlier: Promise<StoredPet>): Promise<StoredPet> {
+  async #outcomeOf(earlier: Promise<StoredPet>, bytes: number): Promise<StoredPet> {
     // Not refused: the earlier one may still be stored.
-    if (this.#waiting === MAX_WAITING) {
+    if (this.#queue.isFull) {
       throw new OutcomeUnknownError('An earlier create with the key is in progress');
     }
-    this.#waiting += 1;
+    const release = this.#queue.hold(bytes);
     try {
       return await earlier;
     } finally {
-      this.#waiting -= 1;
+      release();
     }
   }
 }

@@ -2,10 +2,11 @@
  * Scripts: what happens to a store, and what it does then, as text. A file has cases, each with a
  * title, lines of commands, and after each line what it prints:
  *
- *     # Working: the lock is lost before a write
- *     > remove lock; create k1
- *     refused: The lock file was removed, or its folder moved
- *     next start: 1
+ *     # A sync fails
+ *     ## A comment. A paragraph of comments alone, such as a legend, is no case.
+ *     > on sync data-file: error; create
+ *     stored 2
+ *     next start: 1, 2
  *
  * `UPDATE=1` writes what was printed into the file: read the difference before you commit it.
  */
@@ -44,11 +45,16 @@ export function testScript(name: string, begin: Begin): void {
     .split(/\n{2,}/);
   for (const [index, text] of cases.entries()) {
     const [title = '', ...lines] = text.split('\n');
+    if (title.startsWith('## ')) continue;
     test(title.slice(2), { timeout: 300_000 }, async (t) => {
-      const commands = lines.filter((line) => line.startsWith('> '));
-      const script = await begin(t, commands[0]!);
-      for (const line of commands) {
+      const given = lines.filter((line) => /^(>|##) /.test(line));
+      const script = await begin(
+        t,
+        given.find((line) => line.startsWith('> '))!,
+      );
+      for (const line of given) {
         script.printed.push(line);
+        if (line.startsWith('## ')) continue;
         for (const command of line.slice(2).split('; ')) await script.run(command);
       }
       await script.end();

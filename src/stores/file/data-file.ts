@@ -52,7 +52,7 @@ export type Appended =
   | { readonly kind: 'not ours'; readonly answer: Answer; readonly isWritten: boolean }
   | { readonly kind: 'rolled back' | 'in doubt'; readonly cause: unknown };
 
-/** So many harmless changes of the time in a row show that it says nothing here. */
+/** So many harmless changes of the time, and no commit without one, show that it says nothing. */
 const MAX_TOUCHES = 3;
 const WINDOW_BYTES: number = 1 << 16;
 
@@ -69,7 +69,7 @@ export class DataFile {
   #known: FileStat | undefined;
   #place: Place;
   #touches = 0;
-  /** True if another program has changed the content, as a comparison has shown. */
+  /** Once another program has changed the file, it is never ours again. */
   #isChanged = false;
 
   /** The file is locked, and continues at this place. `known` is from before it was read. */
@@ -111,6 +111,18 @@ export class DataFile {
     }
   }
 
+  /** True if it has all that this store wrote, under whatever name. */
+  isWhole(): boolean {
+    try {
+      const { links, sizeBytes, changedAt } = this.#file.stat();
+      const known = this.#known;
+      const isKnown = known?.sizeBytes === sizeBytes && known.changedAt === changedAt;
+      return !this.#isChanged && links > 0 && isKnown;
+    } catch {
+      return false;
+    }
+  }
+
   /** True if it still has a name, perhaps another one, as far as the system says. */
   isLinked(): boolean {
     try {
@@ -120,30 +132,24 @@ export class DataFile {
     }
   }
 
-  /** True if it still has a name, and is as this store left it. */
-  isKept(): boolean {
-    try {
-      const { links, sizeBytes, changedAt } = this.#file.stat();
-      const known = this.#known;
-      return links > 0 && sizeBytes === known?.sizeBytes && changedAt === known.changedAt;
-    } catch {
-      return false;
-    }
-  }
-
   /** True if its time is not compared any more, since other changes of it were harmless. */
   get ignoresTime(): boolean {
     return this.#touches === MAX_TOUCHES;
   }
 
-  /** Asks *is it ours?* Rejects if the system does not say: then nothing is known. */
-  async check(): Promise<Answer> {
+  /**
+   * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time is
+   * another one, the content up to the place is compared.
+   */
+  async check(place: Place = this.#place): Promise<Answer> {
     const look = this.#look();
-    if (look !== 'touched') return look;
-    this.#isChanged = !(await this.#hasKnownContent());
-    if (this.#isChanged) return 'changed';
-    this.#touches += 1;
-    return 'ours';
+    if (look === 'touched' && (await this.#hasKnownContent(place))) {
+      this.#touches += 1;
+      return 'ours';
+    }
+    if (look === 'ours' || look === 'removed') return look;
+    this.#isChanged = true;
+    return 'changed';
   }
 
   /**
@@ -151,7 +157,7 @@ export class DataFile {
    * fails, or the system does not say what is at the path: then nothing was written.
    */
   async append(lines: string): Promise<Appended> {
-    const { end, mark } = this.#place;
+    const { end } = this.#place;
     const { bytes, next } = encodeCommit(lines, this.#place, this.#memory);
     const answer = await this.check();
     if (answer !== 'ours') return { kind: 'not ours', answer, isWritten: false };
@@ -162,12 +168,14 @@ export class DataFile {
     }
     try {
       await this.#file.sync();
-      const after = await this.check();
+      const before = this.#touches;
+      const after = await this.check(next);
       if (after !== 'ours') return { kind: 'not ours', answer: after, isWritten: true };
-      // If the file was cut between the check and the write, there is a hole before the commit.
-      const before = Buffer.alloc(MARK_LINE_BYTES);
-      this.#file.readNow(before, end - MARK_LINE_BYTES);
-      if (!before.equals(mark)) return { kind: 'not ours', answer: 'changed', isWritten: true };
+      if (!this.#isJoined(end + bytes.length)) {
+        return { kind: 'not ours', answer: 'changed', isWritten: true };
+      }
+      // A network file system may set the time at the sync.
+      if (this.#touches === before && !this.ignoresTime) this.#touches = 0;
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
@@ -215,6 +223,7 @@ export class DataFile {
   }
 
   #look(): Look {
+    if (this.#isChanged) return 'changed';
     const there = this.#disk.stat(this.#path);
     const folder = this.#disk.stat(dirname(this.#path));
     if (!isSameFile(folder, this.#folder)) {
@@ -223,19 +232,15 @@ export class DataFile {
       return isMoved ? 'removed' : 'changed';
     }
     if (there === undefined) return 'removed';
-    if (this.#isChanged || !isSameFile(there, this.#identity)) return 'changed';
+    if (!isSameFile(there, this.#identity)) return 'changed';
     if (this.#known === undefined) return 'ours';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
-    if (this.ignoresTime) return 'ours';
-    if (there.changedAt !== this.#known.changedAt) return 'touched';
-    this.#touches = 0;
-    return 'ours';
+    return this.ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
   }
 
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
-  async #hasKnownContent(): Promise<boolean> {
+  async #hasKnownContent({ end, crc }: Place): Promise<boolean> {
     const known = this.#file.stat();
-    const { end, crc } = this.#place;
     const first = Buffer.alloc(FIRST_LINE_BYTES);
     await readAll(this.#file, first, 0);
     let found = 0;
@@ -245,7 +250,8 @@ export class DataFile {
       return bytes.length;
     });
     // Behind a commit that failed, anything may follow.
-    const last = Buffer.alloc(known.sizeBytes === this.sizeBytes ? FILE_END.length : 0);
+    const hasEnd = known.sizeBytes === end + FILE_END.length;
+    const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
     await readAll(this.#file, last, end);
     const isSame = found === crc && first.equals(firstLine('in use')) && FILE_END.includes(last);
     if (isSame) this.#known = known;
@@ -258,24 +264,35 @@ export class DataFile {
       await this.#cut();
       this.#write(FILE_END, this.#place.end);
       await this.#file.sync();
-      return { kind: 'rolled back', cause };
+      if (this.#isJoined(this.sizeBytes)) return { kind: 'rolled back', cause };
+      return { kind: 'not ours', answer: 'changed', isWritten: false };
     } catch (failure) {
       return { kind: 'in doubt', cause: failure };
     }
   }
 
+  /**
+   * False if another program changed the file between a check and a write: if it cut the file, there
+   * is a hole before what was written; if it wrote to the file's end, there may be a rest behind it.
+   */
+  #isJoined(sizeBytes: number): boolean {
+    const { end, mark } = this.#place;
+    const before = Buffer.alloc(MARK_LINE_BYTES);
+    this.#file.readNow(before, end - MARK_LINE_BYTES);
+    const hasRest = this.#known !== undefined && this.#known.sizeBytes !== sizeBytes;
+    this.#isChanged = hasRest || !before.equals(mark);
+    return !this.#isChanged;
+  }
+
   async #cut(): Promise<void> {
-    let sizeBytes: number | undefined;
     try {
       await this.#file.truncate(this.sizeBytes);
-      sizeBytes = this.sizeBytes;
     } finally {
-      this.#note(sizeBytes);
+      this.#note();
     }
   }
 
   #write(bytes: Buffer, position: number): void {
-    let sizeBytes: number | undefined;
     try {
       for (let at = 0; at < bytes.length;) {
         const count = this.#file.writeNow(bytes, at, position + at);
@@ -283,21 +300,18 @@ export class DataFile {
         // On a full disk only the write of the rest says so.
         at += count;
       }
-      sizeBytes = Math.max(position + bytes.length, this.sizeBytes);
     } finally {
-      this.#note(sizeBytes);
+      this.#note();
     }
   }
 
   /**
-   * Notes the time right behind a change of this store, and the length that it has made, which is
-   * not known if it failed. Not after the sync: that would take what another program did meanwhile
-   * for its own, as would the length that the system says now.
+   * Notes the length and the time right behind a change of this store, which may have failed. Not
+   * after the sync: that would take what another program did meanwhile for its own.
    */
-  #note(sizeBytes: number | undefined): void {
+  #note(): void {
     try {
-      const found = this.#file.stat();
-      this.#known = { ...found, sizeBytes: sizeBytes ?? found.sizeBytes };
+      this.#known = this.#file.stat();
     } catch {
       this.#known = undefined;
     }

@@ -20,7 +20,8 @@
  *                                  first try. Another file is at the path: ended
  *     ended      503; 500 if the   never. If the data file does not have all pets, they go to a
  *                key is in doubt   saved file. Then `lost` resolves: a new process may look
- *     closed     503               never
+ *     closed     503; 500 if the   never
+ *                key is in doubt
  *
  * One thing is done at a time: a commit, a check once a second, a try to repair or to save.
  */
@@ -109,7 +110,11 @@ type State =
       /** The file to which all pets were saved. */
       readonly saved: string | undefined;
     }
-  | { readonly name: 'closed'; readonly where: WherePetsAre };
+  | {
+      readonly name: 'closed';
+      readonly where: WherePetsAre;
+      readonly doubt: Commit | undefined;
+    };
 
 type Outcomes = readonly Outcome<StoredPet>[];
 
@@ -192,7 +197,7 @@ export class FileStore implements PetStore {
     this.#unlockBeside = unlockBeside;
     this.#state = { name: 'working', file };
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
-    this.#keyed = new KeyedCreates((key) => this.#find(key));
+    this.#keyed = new KeyedCreates((key) => this.#find(key), this.#queue);
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
     this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
@@ -211,13 +216,17 @@ export class FileStore implements PetStore {
     return this.#tables.pets.count();
   }
 
-  create(newPet: NewPet): Promise<StoredPet> {
-    return this.#counted(this.#create(readNewPet(newPet)));
+  async create(newPet: NewPet): Promise<StoredPet> {
+    const values = readNewPet(newPet);
+    return this.#counted(this.#create(values, formatMembers(values)));
   }
 
-  createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
-    const creating = this.#keyed.createOnce(values, key, () => this.#create(values, key));
+    // An invalid pet is refused by itself, and not with others that have the key.
+    const members = formatMembers(values);
+    const create = (): Promise<StoredPet> => this.#create(values, members, key);
+    const creating = this.#keyed.createOnce(values, key, Buffer.byteLength(members), create);
     return this.#counted(
       creating.catch((error: unknown) => {
         // This call stored nothing, but an earlier one with the key may have.
@@ -229,8 +238,12 @@ export class FileStore implements PetStore {
 
   problem(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
+    const refusal = this.#refusal()?.message;
+    if (refusal !== undefined) {
+      return this.durability() === 'memory' ? `${refusal}. ${ONLY_MEMORY}` : refusal;
+    }
     const hasNoIdLeft = this.#tables.pets.lastId === INT64_MAX;
-    return this.#refusal()?.message ?? (hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent);
+    return hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent;
   }
 
   stats(): StoreStats {
@@ -251,9 +264,8 @@ export class FileStore implements PetStore {
   /** Where all acknowledged pets are. */
   durability(): WherePetsAre {
     const state = this.#state;
-    if (state.name === 'working') return 'data file';
     if (state.name === 'closed') return state.where;
-    if (hasOurs(state.files)) return 'data file';
+    if (hasOurs(state.name === 'working' ? [state.file] : state.files)) return 'data file';
     return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
   }
 
@@ -277,8 +289,7 @@ export class FileStore implements PetStore {
     return this.#closing;
   }
 
-  async #create(values: NewPet, key?: KeyHash): Promise<StoredPet> {
-    const members = formatMembers(values);
+  async #create({ status }: NewPet, members: string, key?: KeyHash): Promise<StoredPet> {
     const refusal = this.#closing === undefined ? this.#refusal() : closed();
     if (refusal !== undefined) throw refusal;
     if (this.#queue.isFull) {
@@ -286,7 +297,7 @@ export class FileStore implements PetStore {
     }
     const hasNoIdLeft = this.#tables.pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
     if (hasNoIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
-    const create = { members, status: values.status, key };
+    const create = { members, status, key };
     return this.#queue.add(create, Buffer.byteLength(members) + LINE_BYTES);
   }
 
@@ -370,7 +381,8 @@ export class FileStore implements PetStore {
         await this.#leave(answer, file, isWritten ? commit : undefined);
         if (isWritten) break;
         // A new file may be there now.
-        return isRepaired ? this.#refuse(creates, this.#refusal()) : this.#store(creates, true);
+        if (!isRepaired) return this.#store(creates, true);
+        return this.#refuse(creates, this.#refusal() ?? new Error(REMOVED));
       }
     }
     if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
@@ -443,6 +455,7 @@ export class FileStore implements PetStore {
       const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
       this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
       this.#recordFailure(error);
+      if (this.durability() === 'memory') this.#advise(error);
     }
   }
 
@@ -474,7 +487,9 @@ export class FileStore implements PetStore {
   }
 
   /** Ends the store for good: a new process may look at the files, or somebody has to. */
-  async #end(cause: Error, files: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
+  async #end(cause: Error, open: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
+    // A file that was replaced, and so has no name, keeps room that the saved one may need.
+    const files = await keepNeeded(open, undefined);
     this.#become({ name: 'ended', cause, doubt, files, saved: undefined });
     const { logger, path } = this.#deps;
     const details = { cause: cause.message, pets: this.durability(), file: path };
@@ -528,10 +543,9 @@ export class FileStore implements PetStore {
     const { clock, logger, path } = this.#deps;
     if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
     this.#advisedAt = clock.now();
-    logger('error', 'Only memory has the pets, and they cannot be saved: do not stop the service', {
+    logger('error', ONLY_MEMORY, {
       cause: messageOf(error),
-      neededBytes: bytesOfFile(this.#tables),
-      file: path,
+      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables)} bytes`,
     });
   }
 
@@ -591,7 +605,7 @@ export class FileStore implements PetStore {
       });
     }
     this.#whatHasThem = this.#describe(files);
-    this.#become({ name: 'closed', where: this.durability() });
+    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
   }
 
@@ -603,10 +617,10 @@ export class FileStore implements PetStore {
     if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
-    const moved = files.find((file) => file.isKept());
+    const moved = files.find((file) => file.isWhole());
     return moved === undefined
       ? `Only memory had ${all}: those that are in no backup are lost`
-      : `The file with the inode ${moved.inode} has ${all}: it was moved away from ${path}`;
+      : `The file with the inode ${moved.inode} has ${all}, but ${path} may not lead to it`;
   }
 
   /** The only function that changes the state. */
@@ -651,6 +665,7 @@ function closed(): StoreUnavailableError {
   return new StoreUnavailableError(CLOSED);
 }
 
+const ONLY_MEMORY = 'Only memory has the pets: do not stop the service';
 const CHANGED = 'Another program has changed or replaced the data file';
 const REMOVED = 'The data file was removed, or its folder was moved';
 

@@ -106,11 +106,18 @@ export function encodeCommit(lines: string, { end, crc }: Place, memory: Memory)
   return { bytes, next };
 }
 
-/** Returns the CRC that a mark says. */
+/** Returns the CRC that a mark says, or -1 if it has anything else than spaces and tabs. */
 export function crcOfMark(mark: Buffer): number {
-  const bits = mark.toString('latin1', 0, MARK_BYTES).replaceAll(' ', '0').replaceAll('\t', '1');
-  return parseInt(bits, 2);
+  let bits = 0;
+  for (let at = 0; at < MARK_BYTES; at += 1) {
+    if (mark[at] !== SPACE && mark[at] !== TAB) return -1;
+    bits = bits * 2 + Number(mark[at] === TAB);
+  }
+  return bits;
 }
+
+const SPACE = 0x20;
+const TAB = 0x09;
 
 /** 32 bits as blanks, the highest first: a tab for 1. */
 export function blanksOf(bits: number): string {

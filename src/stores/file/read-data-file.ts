@@ -153,10 +153,11 @@ async function readLines(file: Pick<DiskFile, 'read'>, deps: ReadDeps, end: numb
   };
   const unread = await readItems(file, range, deps.memory, MAX_LINE_BYTES, read);
   const place = { end: unread.position, crc, mark };
-  const isMarked = reader.markedEnd === place.end;
-  const isProven = place.end === FIRST_LINE_BYTES || zlib.crc32(mark, crcOfMark(mark)) === crc;
-  const { lastCommitAt } = reader;
-  return { ...tables, place, lastCommitAt, isProven: isMarked && isProven, unread };
+  const { lastCommitAt, markedEnd } = reader;
+  const said = crcOfMark(mark);
+  const isChained = said !== -1 && zlib.crc32(mark, said) === crc;
+  const isProven = markedEnd === place.end && (isChained || place.end === FIRST_LINE_BYTES);
+  return { ...tables, place, lastCommitAt, isProven, unread };
 }
 
 /** The file up to an end behind a line, of which it may lack the line feed. */

@@ -119,7 +119,7 @@ export class PetReader {
     let id = 0;
     let at = first + ID.length;
     for (; at < close && text.charCodeAt(at) !== COMMA; at += 1) {
-      id = id * 10 + text.charCodeAt(at) - ZERO;
+      id = id * 10 + (text.charCodeAt(at) - ZERO);
     }
     // Only an import has such ids, which are not exact as numbers.
     if (id > Number.MAX_SAFE_INTEGER)
@@ -214,22 +214,38 @@ export async function findCommits(
   let crc = 0;
   await readItems(file, range, memory, WINDOW_BYTES, (bytes, position) => {
     const text = bytes.toString('latin1');
+    let at = 0;
+    const takeUpTo = (end: number): void => {
+      crc = zlib.crc32(bytes.subarray(at, end), crc);
+      for (let feed = text.indexOf('\n', at); feed !== -1 && feed < end; lines += 1) {
+        feed = text.indexOf('\n', feed + 1);
+      }
+      at = end;
+    };
     const isLast = position + bytes.length === range.end;
-    const mark = (isLast ? LAST_MARK : MARK).exec(text);
-    // A mark may begin at the end of these bytes.
-    const length = mark === null ? Math.max(0, bytes.length - MARK_LINE_BYTES) : mark.index + 1;
-    const before = bytes.subarray(0, length);
-    crc = zlib.crc32(before, crc);
-    lines += text.slice(0, length).split('\n').length - 1;
-    if (mark === null) return length;
-    const blanks = Buffer.from(`${mark[1]!}\n`);
-    const end = position + length + MARK_LINE_BYTES;
-    commits.push({ start, end, lines: lines + 1, isProven: crc === crcOfMark(blanks) });
-    [start, lines, crc] = [end, 0, zlib.crc32(blanks, crcOfMark(blanks))];
-    return Math.min(length + MARK_LINE_BYTES, bytes.length);
+    for (const mark of text.matchAll(isLast ? LAST_MARK : MARK)) {
+      takeUpTo(mark.index + 1);
+      const blanks = Buffer.from(`${mark[1]!}\n`);
+      const end = position + at + MARK_LINE_BYTES;
+      commits.push({ start, end, lines: lines + 1, isProven: crc === crcOfMark(blanks) });
+      [start, lines, crc] = [end, 0, zlib.crc32(blanks, crcOfMark(blanks))];
+      at = Math.min(at + MARK_LINE_BYTES, bytes.length);
+    }
+    // A line may end, and a mark begin, at the end of these bytes.
+    takeUpTo(Math.max(at, bytes.length - LINE_BYTES - MARK_LINE_BYTES));
+    return at;
   });
   return commits;
 }
 
-const MARK: RegExp = /\}([ \t]{32})[\n\0]/;
-const LAST_MARK: RegExp = /\}([ \t]{32})(?:[\n\0]|$)/;
+/**
+ * 32 blanks at the end of a line. If a crash has left no line feed behind them, the line must be a
+ * whole pet: a client may have put a brace and blanks into a name.
+ */
+const LINE_END = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:,"idempotencyKey":"\w+")?\}`;
+const WITHOUT_LINE_FEED = String.raw`(?<=${LINE_END}[ \t]{32})`;
+const MARK: RegExp = new RegExp(String.raw`\}([ \t]{32})(?:\n|${WITHOUT_LINE_FEED}\0)`, 'g');
+const LAST_MARK: RegExp = new RegExp(
+  String.raw`\}([ \t]{32})(?:\n|${WITHOUT_LINE_FEED}(?:\0|$))`,
+  'g',
+);

@@ -83,15 +83,24 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
     assertRegular(path, found);
     opened = found === undefined ? await makeFile(deps) : await openFound(deps);
   }
-  if (!(await syncFolders(disk, path))) {
-    const event = 'This file system syncs no folder: a power failure may undo a rename';
-    logger('warn', event, { folder: dirname(path) });
+  try {
+    if (!(await syncFolders(disk, path))) {
+      const event = 'This file system syncs no folder: a power failure may undo a rename';
+      logger('warn', event, { folder: dirname(path) });
+    }
+    // Some file systems give a file another number when it gets its name.
+    if ((await opened.file.check()) !== 'ours') throw new Error(`${path} ${UNKNOWN_FILE}`);
+    return opened;
+  } catch (error) {
+    await opened.file.close().catch(() => undefined);
+    throw error;
   }
-  return opened;
 }
 
 const UNKNOWN_FILE =
-  'is on a file system that does not say which file a path leads to: no store can be kept there';
+  'does not lead to the file that this start has opened or written, as it was. Another program ' +
+  'changes or replaces it, or its file system does not say which file a path leads to: no store ' +
+  'can be kept there';
 
 /** Opens and locks the file at the path. Resolves with undefined if it is another one by then. */
 async function openFound(deps: StoreDeps): Promise<Opened | undefined> {
@@ -231,6 +240,10 @@ async function findOldJournal({ disk, path }: BesideDeps): Promise<string | unde
   const entry = disk.stat(journal);
   if (entry === undefined) return undefined;
   assertRegular(journal, entry);
+  const lock = `${path}.lock`;
+  if (disk.stat(lock)?.kind === 'file' && !(await isUnlocked(disk, lock))) {
+    throw new Error(`${path} is in use already: release 2 has locked ${lock}. Stop it first`);
+  }
   const text = await withFile(disk, journal, async (file) => {
     const bytes = Buffer.alloc(Math.min(entry.sizeBytes, MAX_OLD_JOURNAL_BYTES));
     await readAll(file, bytes, 0);

@@ -32,11 +32,14 @@ export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean
   if (!beginsLike(written, start) || !hasWholeSectors(tail, end)) return false;
   const text = written.toString('latin1');
   const mark = /\}[ \t]{32}\n/.exec(text);
-  if (mark !== null && /[^\]\n\0]/.test(text.slice(mark.index + mark[0].length))) return false;
+  const linesEnd = mark === null ? text.length : mark.index + mark[0].length;
+  const behind = text.slice(linesEnd);
+  if (/[^\]\n\0]/.test(behind)) return false;
   if (text.includes('\0')) return true;
   // A whole commit with a mark that does not prove it was changed after it was written.
   if (oldBytes === 0 && text.endsWith(']\n')) return false;
-  return isBeginningOfLines(text, lastId, mark !== null);
+  const isEnd = FILE_END.toString().startsWith(behind);
+  return isEnd && isBeginningOfLines(text.slice(0, linesEnd), lastId, mark !== null);
 }
 
 /** What the line of the pet with this id begins with. */
@@ -53,14 +56,15 @@ function beginsLike(bytes: Buffer, start: string): boolean {
 
 /**
  * True if each sector has no zero, or nothing but zeros from its beginning on. The first one may
- * have more bytes of the file before: zeros begin at the tail, or behind the old bytes.
+ * have more bytes of the file before: zeros begin at the tail, or behind the old bytes, of which the
+ * second one may be in the next sector.
  */
 function hasWholeSectors(tail: Buffer, end: number): boolean {
   for (let at = 0; at < tail.length;) {
     const next = at + SECTOR_BYTES - ((end + at) % SECTOR_BYTES);
     const sector = tail.subarray(at, next);
     const zeros = sector.indexOf(0);
-    const most = at === 0 ? FILE_END.length : 0;
+    const most = Math.max(0, FILE_END.length - at);
     if (zeros > most || (zeros !== -1 && sector.subarray(zeros).some((byte) => byte !== 0))) {
       return false;
     }
@@ -79,8 +83,7 @@ function isBeginningOfLines(text: string, lastId: bigint, hasMark: boolean): boo
     const start = startOf(id, id === 1n);
     if (!line.startsWith(start) || !REST_OF_LINE.test(line.slice(start.length))) return false;
   }
-  // Behind the mark is nothing but the file's end.
-  if (hasMark) return last === '' || last === ']';
+  if (hasMark) return last === '';
   const next = startOf(id + 1n, id === 0n);
   if (last.length <= next.length) return next.startsWith(last);
   return last.startsWith(next) && BEGINNING_OF_REST.test(last.slice(next.length));

@@ -18,7 +18,7 @@ export type Interceptor = (
 
 /**
  * The disk with each call, also those of its open files, made by the interceptor. An open file has
- * the path to which it was renamed last.
+ * the path that it got last.
  */
 export function intercept(disk: Disk, interceptor: Interceptor): Disk {
   const openFiles = new Set<{ path: string }>();
@@ -38,9 +38,11 @@ export function intercept(disk: Disk, interceptor: Interceptor): Disk {
     openFiles.add(opened);
     return file;
   };
-  const rename: Disk['rename'] = async (from, to) => {
-    await disk.rename(from, to);
-    for (const opened of openFiles) if (opened.path === from) opened.path = to;
-  };
-  return around({ ...disk, open, rename });
+  const naming =
+    (give: Disk['rename']): Disk['rename'] =>
+    async (from, to) => {
+      await give(from, to);
+      for (const opened of openFiles) if (opened.path === from) opened.path = to;
+    };
+  return around({ ...disk, open, rename: naming(disk.rename), link: naming(disk.link) });
 }

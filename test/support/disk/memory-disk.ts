@@ -25,6 +25,10 @@ export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>
     /** Puts a file in place, or replaces it. */
     write(path: string, content: string | Buffer, mode = 0o600): void {
       simulated.image = createFile(simulated.image, path, mode);
+      disk.edit(path, content);
+    },
+    /** Gives a file another content in its place. */
+    edit(path: string, content: string | Buffer): void {
       const id = simulated.image.names.get(path)!;
       simulated.image = overwriteFile(simulated.image, id, Buffer.from(content as string));
     },

@@ -1,0 +1,175 @@
+/** The form of the data file, to the byte: what is written is read back, at any size. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock, systemMemory } from '../../../src/base/system.ts';
+import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
+import {
+  blanksOf,
+  bytesOfFile,
+  crcOfMark,
+  firstLine,
+  lineOf,
+  wordOf,
+  writeFile,
+} from '../../../src/stores/file/format.ts';
+import { emptyTables, readDataFile } from '../../../src/stores/file/read-data-file.ts';
+import { fileOf, line, linesOf, PATH, read } from '../../support/disk/data-files.ts';
+import { assertFloodRefused } from '../../support/disk/flooded-file.ts';
+import { rounds } from '../../support/extent.ts';
+import { randomNewPet } from '../../support/pets/random-pet.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
+import { createRandom, type Random } from '../../support/random.ts';
+
+const KEY = '9f86d081884c7d659a2feaa0c55ad015';
+const TOM = '{"id":2,"name":"Tom","categoryId":7,"status":"sold"}';
+const blanks = (bits: string): string => blanksOf(parseInt(bits, 2));
+/** How many bytes the reader takes from the file at a time. */
+const WINDOW = 1 << 16;
+
+test('A file is an array with a pet a line, and a mark at the end of each commit', async () => {
+  // Another program has computed the CRCs.
+  const [inUse, first, second] = [
+    blanks('01110011111110011000110001111010'),
+    blanks('10110110011101101000001001011110'),
+    blanks('01001110011010111000100011011101'),
+  ];
+  const { bytes } = fileOf([[line(1)], [TOM, line(3, 'Ü', KEY).replace('7', '1')]]);
+  const text = `[${inUse}\n${line(1)}${first}\n,${TOM}\n,${line(3, 'Ü', KEY).replace('7', '1')}${second}\n]\n`;
+  assert.equal(bytes.toString(), text);
+  assert.equal((JSON.parse(text) as unknown[]).length, 3);
+  const content = await read(bytes);
+  assert.ok(content.form === 'commits');
+  const { end, place, word, lastCommitAt } = content;
+  assert.deepEqual([end, place.end, word], ['whole', bytes.length - 2, 'in use']);
+  assert.equal(lastCommitAt, bytes.indexOf(`,${TOM}`));
+  assert.equal(content.keys.find(KEY), 3n);
+});
+
+test('The first line says one of three words', () => {
+  assert.equal(firstLine('clean').toString(), `[${blanks('11110001101100001010110101001001')}\n`);
+  for (const word of ['in use', 'clean', 'not synced'] as const) {
+    assert.equal(wordOf(firstLine(word)), word);
+  }
+  assert.equal(wordOf(Buffer.from(`[${blanksOf(7)}\n`)), undefined);
+});
+
+test('A mark of 32 blanks is a number, and anything else is none', () => {
+  for (const bits of [0, 1, 0x7fffffff, 0x80000000, 0xffffffff]) {
+    assert.equal(crcOfMark(Buffer.from(blanksOf(bits))), bits);
+  }
+  for (const other of ['\n', '\r', '!', '0', '\0']) {
+    assert.equal(crcOfMark(Buffer.from(`${' '.repeat(31)}${other}`)), -1);
+  }
+});
+
+/** Random pets, often long ones, with ids of every size, and some with keys. */
+function randomLines(random: Random, hasGaps: boolean): readonly string[] {
+  let id = hasGaps ? random.pick([0n, 41n, 2n ** 53n - 5n]) : 0n;
+  return Array.from({ length: 1 + random.below(200) }, (_, index) => {
+    id += hasGaps && random.oneIn(20) ? BigInt(1 + random.below(1e6)) : 1n;
+    const pet = randomNewPet(random);
+    const name = pet.name.repeat(random.oneIn(20) ? random.below(5000) : 1);
+    const text = formatPet(id, formatMembers({ ...pet, name }));
+    return lineOf(text, random.oneIn(3) ? requestKey(index) : undefined);
+  });
+}
+
+/** The lines in commits of one to five. */
+function inCommits(random: Random, lines: readonly string[]): string[][] {
+  const commits: string[][] = [];
+  for (const text of lines) {
+    const last = commits.at(-1);
+    if (last === undefined || random.oneIn(3)) commits.push([text]);
+    else last.push(text);
+  }
+  return commits;
+}
+
+test('Random pets are read as they were written: by their marks, by the parser, and from memory', async () => {
+  for (let seed = 1; seed <= rounds(40, 400); seed += 1) {
+    const random = createRandom(seed);
+    const hasGaps = random.oneIn(2);
+    const lines = randomLines(random, hasGaps);
+    const { bytes, places } = fileOf(inCommits(random, lines));
+    const content = await read(bytes);
+    assert.deepEqual(linesOf(content), lines, `seed ${seed}`);
+    // Without the blanks of its first line it is any array.
+    const parsed = await read(Buffer.concat([Buffer.from('[\n'), bytes.subarray(34)]));
+    assert.equal(parsed.form, 'array');
+    assert.deepEqual(linesOf(parsed), lines, `seed ${seed}`);
+    const written: Buffer[] = [];
+    const append = async (part: Buffer): Promise<void> => void written.push(Buffer.from(part));
+    const { end } = await writeFile(content, 'clean', systemMemory, append);
+    const copy = Buffer.concat(written);
+    assert.equal(end, copy.length - 2);
+    assert.ok(copy.length <= bytesOfFile(content), `${copy.length} of ${bytesOfFile(content)}`);
+    assert.deepEqual(linesOf(await read(copy)), lines, `seed ${seed}`);
+    if (hasGaps) continue;
+    // Cut anywhere behind the first line, the commits before the cut are read.
+    const cut = 36 + random.below(bytes.length - 36);
+    const torn = await read(bytes.subarray(0, cut));
+    const whole = places.filter((place) => place <= cut + 1).length;
+    assert.ok(torn.form === 'commits' && torn.place.end === (places[whole - 1] ?? 34), `${seed}`);
+  }
+});
+
+test('A mark may be anywhere: across the end of a window, and of a window that has grown', async () => {
+  for (const window of [WINDOW, 2 * WINDOW]) {
+    for (let offset = -80; offset <= 120; offset += 1) {
+      const short = fileOf([[line(1, '')]]).places[0]!;
+      const name = 'n'.repeat(window + offset - (window === WINDOW ? short : 0));
+      const { bytes, places } = fileOf([[line(1, name)], [line(2)], [line(3)]]);
+      assert.equal((await read(bytes)).pets.length, 3, `${window} ${offset}`);
+      // Each mark is looked for if the end is torn.
+      const torn = await read(bytes.subarray(0, -40));
+      assert.ok(torn.form === 'commits' && torn.end === 'torn', `${window} ${offset}`);
+      assert.deepEqual([torn.place.end, torn.lastCommitAt], [places[1], places[0]]);
+    }
+  }
+});
+
+test('A new file has a mark after at most 1,024 pets or 1 MiB, and a doubt by itself', async () => {
+  const tables = emptyTables({ memory: systemMemory, clock: systemClock });
+  for (let id = 1; id <= 3000; id += 1) {
+    const name = id > 2900 ? 'x'.repeat(20_000) : 'Rex';
+    tables.pets.append({ id: BigInt(id), text: line(id, name), status: undefined });
+  }
+  const parts: Buffer[] = [];
+  const append = async (part: Buffer): Promise<void> => void parts.push(Buffer.from(part));
+  await writeFile(tables, 'in use', systemMemory, append, `${line(3001)}\n,${line(3002)}`);
+  const [, ...commits] = parts.slice(0, -1).map((part) => part.toString());
+  const counts = commits.map((text) => text.split('"id":').length - 1);
+  assert.deepEqual([Math.max(...counts), counts.at(-1)], [1024, 2]);
+  assert.ok(commits.every((text) => text.length < 1.1 * (1 << 20)));
+  assert.deepEqual((await read(Buffer.concat(parts))).pets.length, 3002);
+});
+
+test('The longest pet is read, in a commit with others', async () => {
+  const name = 'n'.repeat(MAX_PET_BYTES - line(2, '').length);
+  const lines = [line(1), line(2, name), line(3)];
+  assert.deepEqual(linesOf(await read(fileOf([lines]).bytes)), lines);
+});
+
+/** The beginning of each file, what follows for a gigabyte, and the message. */
+const FLOODS: readonly (readonly [what: string, start: Buffer, filler: string, message: RegExp])[] =
+  [
+    ['a name without end', fileOf([]).bytes.subarray(0, 34), 'x', /begins in line 2, at byte 34/],
+    [
+      'a pet without end, behind a commit',
+      Buffer.concat([fileOf([[line(1)]]).bytes.subarray(0, -2), Buffer.from(',{"id":2,"name":"')]),
+      'x',
+      /begins in line 3, at byte 103/,
+    ],
+    ['zeros', fileOf([[line(1)]]).bytes, '\0', /begins in line 3, at byte 103/],
+    ['an array', Buffer.from(`[\n${line(1)},\n{"id":2,"tag":[`), '[7],', /byte 40 begins no pet/],
+    ['an array in one line', Buffer.from('[{"id":1,"name":"'), 'x', /byte 0 begins no pet/],
+    ['blanks', Buffer.from(' '), ' ', /byte 0 begins no pet/],
+  ];
+
+for (const [what, start, filler, message] of FLOODS) {
+  test(`A gigabyte of ${what} is refused in bounded memory`, () =>
+    assertFloodRefused([start, filler], message, 64 << 20, (file, memory) =>
+      readDataFile(PATH, file, { memory, clock: systemClock }),
+    ));
+}

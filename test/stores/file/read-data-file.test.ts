@@ -1,0 +1,307 @@
+/** Reading a data file: any JSON array of pets, damage and where it is, and what commands take out. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import zlib from 'node:zlib';
+import { systemClock, systemMemory } from '../../../src/base/system.ts';
+import { MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
+import type { DiskFile, FileStat } from '../../../src/stores/file/disk.ts';
+import { blanksOf } from '../../../src/stores/file/format.ts';
+import { readDataFile, readProvenCommits } from '../../../src/stores/file/read-data-file.ts';
+import { fileOf, line, linesOf, PATH, read } from '../../support/disk/data-files.ts';
+import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
+
+const KEY = '9f86d081884c7d659a2feaa0c55ad015';
+const REX = line(1);
+const TOM = '{"id":2,"name":"Tom","categoryId":7,"status":"sold"}';
+const BOTH = [REX, TOM];
+/** More than a window. */
+const SPACE = ' '.repeat(1 << 17);
+const LONG = line(1, 'n'.repeat(1 << 17));
+const FAR = [3n, 9007199254740993n, 9223372036854775807n].map((id) => line(id));
+
+const ARRAYS: Readonly<Record<string, readonly [text: string, lines: readonly string[]]>> = {
+  'has a comma at the end of each line': [`[\n${REX},\n${TOM}\n]\n`, BOTH],
+  'has a comma at the beginning of each line': [`[\n${REX}\n,${TOM}\n]\n`, BOTH],
+  'has line ends of Windows': [`[\r\n${REX},\r\n${TOM}\r\n]\r\n`, BOTH],
+  'has blanks at the ends of its lines': [`[ \n${REX} \t\n,${TOM}   \n]  \n`, BOTH],
+  'has no line end behind it': [`[\n${REX},\n${TOM}\n]`, BOTH],
+  'begins with blanks': [`  \n [\n${REX},\n${TOM}\n]`, BOTH],
+  'has one line': [`[${REX},${TOM}]`, BOTH],
+  'has two pets in some lines': [
+    `[\n${REX},\n${TOM},${line(3)}\n,${line(4)}\n]`,
+    [...BOTH, line(3), line(4)],
+  ],
+  'is in the layout of jq': [`${JSON.stringify(JSON.parse(`[${REX},${TOM}]`), null, 2)}\n`, BOTH],
+  'has much white space': [[SPACE, '[', SPACE, REX, SPACE, ',', TOM, SPACE, ']'].join(''), BOTH],
+  'has its members in another order, and one twice, of which the last counts': [
+    '[{"categoryId":7e0,"name":"Tom","id":1,"name":"R\\u0065x"}]',
+    [REX],
+  ],
+  'has no pets': ['[]', []],
+  'has no pets in three lines': ['[\n\n]\n', []],
+  'has gaps between its ids': [`[\n${FAR.join(',\n')}\n]`, FAR],
+  'has a pet longer than a window': [`[\n${LONG},\n${TOM}\n]`, [LONG, TOM]],
+  'has idempotency keys': [`[\n${line(1, 'Rex', KEY)},\n${TOM}\n]`, [line(1, 'Rex', KEY), TOM]],
+  'had marks, and an editor removed all blanks at the ends of lines': [
+    fileOf([[REX], [TOM]])
+      .bytes.toString()
+      .replace(/[ \t]+$/gm, ''),
+    BOTH,
+  ],
+  'had marks, and the blanks of its first line were removed': [
+    fileOf([[REX], [TOM]])
+      .bytes.toString()
+      .replace(/[ \t]+/, ''),
+    BOTH,
+  ],
+};
+
+for (const [what, [text, lines]] of Object.entries(ARRAYS)) {
+  test(`An array is read if it ${what}`, async () => {
+    const content = await read(text);
+    assert.equal(content.form, 'array');
+    assert.deepEqual(linesOf(content), lines);
+  });
+}
+
+const NO_DATA_FILE = 'pets.json is not a petstore data file, which is a JSON array of pets';
+const NO_LIST = 'pets.json is not a list of pets. It was left as it is:\n  ';
+const REFUSED: Readonly<Record<string, readonly [text: string | Buffer, start: string]>> = {
+  'is empty': ['', 'pets.json is damaged: it was cut, or a copy failed'],
+  'has a byte order mark': [`\ufeff[${REX}]`, NO_DATA_FILE],
+  'is an object': ['{}', NO_DATA_FILE],
+  'is null': [' null', NO_DATA_FILE],
+  'begins with a zero': [`\0[${REX}]`, NO_DATA_FILE],
+  'is UTF-16': [Buffer.from(`[${REX}]`, 'utf16le'), `${NO_LIST}it is not valid JSON: `],
+  'is cut within a pet': [`[\n${REX},\n{"id":2,"na`, `${NO_LIST}it is not valid JSON: `],
+  'is cut behind a comma': [`[\n${REX},\n`, `${NO_LIST}it is not valid JSON: `],
+  'has a comma too many': [`[\n${REX},\n]`, `${NO_LIST}it is not valid JSON: `],
+  'lacks a comma': [`[\n${REX}\n${TOM}\n]`, `${NO_LIST}it is not valid JSON: `],
+  'has something behind it': [`[\n${REX}\n]\nx`, `${NO_LIST}it is not valid JSON: `],
+  'has a duplicate id': [`[\n${REX},\n${REX}\n]`, `${NO_LIST}pet 2: id 1 does not come after 1`],
+  'has descending ids': [`[${TOM},${REX}]`, `${NO_LIST}pet 2: id 1 does not come after 2`],
+  'has a pet without an id': [
+    `[${REX},{"name":"Tom","categoryId":7}]`,
+    `${NO_LIST}pet 2: id is required`,
+  ],
+  'has an unknown member, which must not be lost': [
+    `[{"id":1,"name":"Rex","categoryId":7,"tag":1}]`,
+    `${NO_LIST}pet 1: "tag" is no field of a Pet`,
+  ],
+  'has a malformed idempotency key': [
+    `[${line(1, 'Rex', KEY.toUpperCase())}]`,
+    `${NO_LIST}pet 1: idempotencyKey must be 32 hex digits`,
+  ],
+  'has an idempotency key that is no text': [
+    `[${REX.replace('}', ',"idempotencyKey":7}')}]`,
+    `${NO_LIST}pet 1: idempotencyKey must be 32 hex digits`,
+  ],
+  'has a pet that is too long': [
+    `[\n${line(1, 'n'.repeat(MAX_PET_BYTES))}\n]`,
+    `${NO_LIST}pet 1: A pet has at most ${MAX_PET_BYTES} bytes`,
+  ],
+};
+
+for (const [what, [text, start]] of Object.entries(REFUSED)) {
+  test(`A file is refused if it ${what}`, () => assertRefused(text, start));
+}
+
+test('Mistakes in many pets are told, up to twenty', async () => {
+  await assert.rejects(read(`[${Array(30).fill('{}').join()}]`), ({ message }: Error) => {
+    const lines = message.split('\n');
+    assert.deepEqual([lines.length, lines.at(-1)], [22, '  and 10 more']);
+    return true;
+  });
+});
+
+test('A byte that is not UTF-8 is refused at its place, in any layout', async () => {
+  for (const first of [REX, LONG]) {
+    for (const layout of [`[\n${first},\n${TOM}\n]`, `[${first}, ${TOM}]`]) {
+      const array = Buffer.from(layout.replace('Tom', 'é€😀 Tom Thomas'));
+      const at = array.indexOf('Tom');
+      for (const broken of ['ff', 'c3', 'e282', 'eda080', 'f4908080', 'efbf41']) {
+        const text = Buffer.from(array);
+        Buffer.from(broken, 'hex').copy(text, at);
+        await assertRefused(text, `pets.json is damaged: byte ${at} is not UTF-8`);
+      }
+    }
+  }
+});
+
+test('Ids may be missing if none has one, and only where ids are given', async () => {
+  const text = '[{"name":"Rex","categoryId":7},\n{"name":"Tom","categoryId":7,"status":"sold"}]';
+  await assertRefused(text, `${NO_LIST}pet 1: id is required`);
+  assert.deepEqual(linesOf(await read(text, systemMemory, true)), BOTH);
+  const mixed = text.replace('{', '{"id":1,');
+  await assert.rejects(read(mixed, systemMemory, true), /pet 2: id is required/);
+});
+
+test('An array in another layout has at most 256 MiB, and in lines any size', async () => {
+  const sizeBytes = (256 << 20) + 1;
+  const file = {
+    stat: () => ({ sizeBytes }) as FileStat,
+    read: async (into: Buffer, offset: number, length: number, position: number) => {
+      const text = Buffer.from(`[\n${REX},\n {"id":2,\n`);
+      if (position >= text.length) into.fill(' ', offset, offset + length);
+      return position < text.length ? text.copy(into, offset, position, position + length) : length;
+    },
+  } as unknown as DiskFile;
+  await assert.rejects(readDataFile(PATH, file, { memory: systemMemory, clock: systemClock }), {
+    message: /^pets.json is damaged: byte 40 begins no pet in a line of its own, and .* 268435456 /,
+  });
+});
+
+test("Release 2's checksum behind the bracket is compared, in any layout", async () => {
+  for (const array of [`[\n${REX},\n${TOM}\n]`, `[${REX},${TOM}]`, `[\n${LONG},\n${TOM}\n]`]) {
+    const sum = blanksOf(zlib.crc32(array));
+    assert.equal((await read(`${array}\n${sum}\n`)).pets.length, 2);
+    for (const wrong of [
+      `${array.replace('Tom', 'Tim')}\n${sum}\n`,
+      `${array}\n${sum}`,
+      `${array}\r\n${sum}\r\n`,
+      `${array}\n${sum}\n${sum}\n`,
+      `${array}\n${sum.replace(/\t/g, ' ')}\n`,
+      `${array}\n${sum.slice(0, 20)}`,
+    ]) {
+      await assertRefused(wrong, 'pets.json is damaged: its content does not match the checksum');
+    }
+  }
+});
+
+const LINES = [REX, TOM, line(3, 'Max'), line(4, 'x'.repeat(600)), line(5, 'Kim', KEY)];
+const COMMITS = [[LINES[0]!], LINES.slice(1, 3), [LINES[3]!], [LINES[4]!]];
+
+for (const word of ['in use', 'clean'] as const) {
+  test(`Every other bit of a file that is ${word} is noticed`, async () => {
+    const { bytes } = fileOf(COMMITS, word);
+    for (let at = 0; at < bytes.length; at += 1) {
+      for (let bit = 1; bit < 256; bit *= 2) {
+        const changed = Buffer.from(bytes);
+        changed[at]! ^= bit;
+        const content = await read(changed).catch(() => undefined);
+        // A tab of the first line that becomes a carriage return makes the file any array.
+        const isArray = at < 34 && changed[at] === 0x0d && content?.form === 'array';
+        assert.ok(content === undefined || isArray, `byte ${at}, ${bit}`);
+        if (isArray) assert.deepEqual(linesOf(content), LINES);
+      }
+    }
+  });
+}
+
+test('Damage is told by line and byte, with the pets that are proven before it and behind it', async () => {
+  const { bytes, places } = fileOf(COMMITS);
+  const [first = 0, second = 0, third = 0] = places;
+  const text = bytes.toString('latin1');
+  for (const [changed, where, before, after] of [
+    [text.replace('Rex', 'Tex'), `line 2, at byte 34`, 0, 4],
+    [text.replace('Tom', 'Tim'), `line 3, at byte ${first}`, 1, 2],
+    [text.replace('Max', 'M\0x'), `line 3, at byte ${first}`, 1, 2],
+    // A mark proves the commit before it, and is where the next one begins.
+    [change(bytes, second - 5), `line 3, at byte ${first}`, 1, 1],
+    [text.replace('xxx', 'xyx'), `line 5, at byte ${second}`, 3, 1],
+    [text.replace('Kim', 'Tim'), `line 6, at byte ${third}`, 4, 0],
+    [`${text}x`, `line 7, at byte ${bytes.length - 2}`, 5, 0],
+    [text.replace(`,${TOM}`, TOM), `line 3, at byte ${first}`, 1, 2],
+  ] as const) {
+    await assertRefused(
+      bytesOf(changed),
+      `pets.json is damaged: what begins in ${where}, is not as it was written. It was left as it is. ` +
+        `${before} pets before it are proven, and ${after} after it: the command import --intact`,
+    );
+  }
+  const blanks = text.replace('[ ', '[\t');
+  await assertRefused(blanks, 'pets.json is damaged: the blanks of its first line were changed');
+});
+
+test('Of a damaged file all commits that their marks prove are taken out, with each gap', async () => {
+  const { bytes, places } = fileOf(COMMITS);
+  const text = bytes.toString('latin1');
+  for (const [changed, ids, gaps] of [
+    [text, [1, 2, 3, 4, 5], []],
+    [text.replace('Rex', 'Tex'), [2, 3, 4, 5], [[34, places[0]]]],
+    [text.replace('Max', 'Mix'), [1, 4, 5], [[places[0], places[1]]]],
+    [change(bytes, places[1]! - 5), [1, 5], [[places[0], places[2]]]],
+    [
+      text.replace('Rex', 'Tex').replace('xxx', 'xyx'),
+      [2, 3, 5],
+      [
+        [34, places[0]],
+        [places[1], places[2]],
+      ],
+    ],
+    [text.slice(0, -50), [1, 2, 3, 4], [[places[2], text.length - 52]]],
+    [text.slice(0, places[3]! - 1), [1, 2, 3, 4, 5], []],
+  ] as const) {
+    const content = bytesOf(changed);
+    const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
+    const found: number[][] = [];
+    const deps = { memory: systemMemory, clock: systemClock };
+    const { pets, keys } = await readProvenCommits(PATH, file, deps, ({ start, end }) => {
+      found.push([start, end]);
+    });
+    assert.deepEqual(
+      [...pets.pets()].map(({ id }) => Number(id)),
+      ids,
+    );
+    assert.deepEqual(found, gaps);
+    assert.equal(keys.find(KEY), pets.get(5n)?.id);
+  }
+  const array = await createMemoryDisk({ [PATH]: `[${REX}]` }).open(PATH, 'read');
+  const deps = { memory: systemMemory, clock: systemClock };
+  await assert.rejects(
+    readProvenCommits(PATH, array, deps, () => undefined),
+    { message: 'pets.json has no marks, which could prove its pets' },
+  );
+});
+
+test('A name with a brace and the right 32 blanks is no mark, where a crash has cut behind it', async () => {
+  const { bytes, places } = fileOf([[REX]]);
+  const end = places[0]!;
+  for (const rest of ['', '\0']) {
+    const start = Buffer.from(`,{"id":2,"name":"}`);
+    const before = Buffer.concat([bytes.subarray(34, end), start]);
+    const blanks = blanksOf(zlib.crc32(before));
+    // The name goes on there, in the next sector.
+    const tail = Buffer.concat([bytes.subarray(0, end), start, Buffer.from(`${blanks}${rest}`)]);
+    const content = await read(tail).catch(() => undefined);
+    assert.deepEqual(content === undefined ? [REX] : linesOf(content), [REX]);
+  }
+});
+
+test('A file is not called damaged if there is no memory for its pets, in any form', async () => {
+  const memory = { ...systemMemory, bytes: systemMemory.bytes.bind(undefined) };
+  const error = new RangeError('Array buffer allocation failed');
+  for (const content of [fileOf([LINES]).bytes, `[\n${REX}\n]`, `[${REX}]`]) {
+    let left = Infinity;
+    memory.bytes = (length) => {
+      left -= 1;
+      if (left < 0) throw error;
+      return systemMemory.bytes(length);
+    };
+    let requests = 0;
+    for (left = 0; ; left = requests) {
+      const found = await read(content, memory).catch((reason: unknown) => reason);
+      requests += 1;
+      if (found !== error) break;
+    }
+    assert.ok(requests > 2, `${requests} requests`);
+  }
+});
+
+function change(bytes: Buffer, at: number): Buffer {
+  const changed = Buffer.from(bytes);
+  changed[at] = changed[at] === 0x20 ? 0x09 : 0x20;
+  return changed;
+}
+
+async function assertRefused(content: string | Buffer, start: string): Promise<void> {
+  await assert.rejects(read(content), ({ message }: Error) => {
+    assert.equal(message.slice(0, start.length), start);
+    return true;
+  });
+}
+
+function bytesOf(content: string | Buffer): Buffer {
+  return typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
+}

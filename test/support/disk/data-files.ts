@@ -1,0 +1,55 @@
+/** Data files of given pets, and what is read of a file. */
+
+import { systemClock, systemMemory, type Memory } from '../../../src/base/system.ts';
+import {
+  encodeCommit,
+  FILE_END,
+  firstLine,
+  lineOf,
+  placeAtStart,
+  type Tables,
+  type Word,
+} from '../../../src/stores/file/format.ts';
+import { readDataFile, type DataFileContent } from '../../../src/stores/file/read-data-file.ts';
+import { petText } from '../pets/rex.ts';
+import { createMemoryDisk } from './memory-disk.ts';
+
+/** A line of a data file, without what is before and behind it. */
+export type Line = string;
+
+/** A line for a Rex with this id, or for a pet with this name, and with a key. */
+export function line(id: number | bigint, name = 'Rex', key?: string): Line {
+  return lineOf(petText(id).replace('"Rex"', JSON.stringify(name)), key);
+}
+
+/** The file with these commits; `places` has the position behind each of them. */
+export function fileOf(commits: readonly (readonly Line[])[], word: Word = 'in use') {
+  const parts = [firstLine(word)];
+  const places: number[] = [];
+  let place = placeAtStart();
+  for (const lines of commits) {
+    const { bytes, next } = encodeCommit(lines.join('\n,'), place, systemMemory);
+    parts.push(bytes.subarray(0, -FILE_END.length));
+    places.push(next.end);
+    place = next;
+  }
+  return { bytes: Buffer.concat([...parts, FILE_END]), places };
+}
+
+export const PATH = 'pets.json';
+
+/** Reads a file with this content. */
+export async function read(
+  content: string | Buffer,
+  memory: Memory = systemMemory,
+  givesIds = false,
+): Promise<DataFileContent> {
+  const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
+  return readDataFile(PATH, file, { memory, clock: systemClock, givesIds });
+}
+
+/** The lines that the tables would be written as. */
+export function linesOf({ pets, keys }: Tables): readonly Line[] {
+  const keyOf = new Map([...keys.entries()].map(({ key, id }) => [id, key]));
+  return [...pets.pets()].map(({ id, text }) => lineOf(text, keyOf.get(id)));
+}
