@@ -318,9 +318,12 @@ function logContent({ logger, path }: StoreDeps, content: DataFileContent): void
       file: path,
       byte: content.place.end,
       bytes: content.sizeBytes - content.place.end,
-      advice: 'if this file was copied, the copy is incomplete',
+      advice: IF_COPIED,
     });
   } else if (content.end === 'incomplete') {
-    logger('warn', 'Completed the end of the data file', { file: path, byte: content.place.end });
+    const details = { file: path, byte: content.place.end, advice: IF_COPIED };
+    logger('warn', 'Completed the end of the data file', details);
   }
 }
+
+const IF_COPIED = 'if this file was copied, the copy is incomplete';
