@@ -6,6 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
 import { unfinishedPath } from './file/data-file.ts';
 import {
@@ -104,7 +105,9 @@ export async function backUp(
   mayReplace: boolean,
 ): Promise<Tables> {
   const from = await existing(disk, path);
-  const target = await disk.resolve(to);
+  const target = await disk.resolve(to).catch((error: unknown) => {
+    throw new Error(`${to} cannot be made: ${messageOf(error)}`);
+  });
   const there = disk.stat(target);
   if (isSameFile(there, disk.stat(from)) || isDerived(target, from)) {
     throw new Error(`${to} is the data file, or has a name that belongs to it: name another file`);
