@@ -16,7 +16,6 @@ import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
 import {
   isSameFile,
-  NOTHING_WRITTEN,
   readAll,
   type Disk,
   type DiskFile,
@@ -294,11 +293,10 @@ export class DataFile {
 
   #write(bytes: Buffer, position: number): void {
     try {
-      for (let at = 0; at < bytes.length;) {
-        const count = this.#file.writeNow(bytes, at, position + at);
-        if (count === 0) throw new Error(NOTHING_WRITTEN);
-        // On a full disk only the write of the rest says so.
-        at += count;
+      const count = this.#file.writeNow(bytes, 0, position);
+      if (count < bytes.length) {
+        const written = `only ${count} of ${bytes.length} bytes were written`;
+        throw new Error(`The disk seems to be full: ${written}`);
       }
     } finally {
       this.#note();

@@ -143,13 +143,11 @@ export function attributesOf(disk: Disk, path: string): FileAttributes {
 export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
   for (let at = 0; at < bytes.length;) {
     const count = await file.write(bytes, at, position + at);
-    if (count === 0) throw new Error(NOTHING_WRITTEN);
+    // Some file systems report neither progress nor an error.
+    if (count === 0) throw new Error('The file system wrote nothing, and reported no error');
     at += count;
   }
 }
-
-/** Some file systems report neither progress nor an error. */
-export const NOTHING_WRITTEN = 'The file system wrote nothing, and reported no error';
 
 /** Fills the buffer from the file. */
 export async function readAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {

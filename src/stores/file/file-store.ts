@@ -415,10 +415,11 @@ export class FileStore implements PetStore {
   async #beginRepair(cause: unknown, file: DataFile, doubt?: Commit): Promise<void> {
     const { clock, logger, path } = this.#deps;
     this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt: clock.now() });
-    // By its inode, an operator finds a file that was moved.
-    const details = { cause: messageOf(cause), pets: this.durability(), inode: file.inode };
-    logger('error', 'The data file has to be written anew', { ...details, file: path });
     await this.#repair();
+    if (this.#state.name !== 'repairing') return;
+    // By its inode, an operator finds a file that was moved.
+    const details = { cause: messageOf(cause), inode: file.inode, file: path };
+    logger('error', 'The data file has to be written anew', details);
   }
 
   /** Writes a new file from memory, in place of the one that must not be written any more. */
