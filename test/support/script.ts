@@ -35,34 +35,48 @@ export interface Script {
 }
 
 /** Begins a case; `first` is its first line of commands. */
-type Begin = (t: TestContext, first: string) => Promise<Script>;
+export type Begin = (t: TestContext, first: string) => Promise<Script>;
 
 /** Makes a test of each case of a file, whose path is from the folder of tests. */
 export function testScript(name: string, begin: Begin): void {
   const path = join(ROOT, 'test', name);
-  const cases = readFileSync(path, 'utf8')
-    .trim()
-    .split(/\n{2,}/);
+  const cases = casesOf(name);
   for (const [index, text] of cases.entries()) {
-    const [title = '', ...lines] = text.split('\n');
-    if (title.startsWith('## ')) continue;
-    test(title.slice(2), { timeout: 300_000 }, async (t) => {
-      const given = lines.filter((line) => /^(>|##) /.test(line));
-      const script = await begin(
-        t,
-        given.find((line) => line.startsWith('> '))!,
-      );
-      for (const line of given) {
-        script.printed.push(line);
-        if (line.startsWith('## ')) continue;
-        for (const command of line.slice(2).split('; ')) await script.run(command);
-      }
-      await script.end();
-      cases[index] = [title, ...script.printed].join('\n');
+    if (text.startsWith('## ')) continue;
+    test(titleOf(text), { timeout: 300_000 }, async (t) => {
+      cases[index] = await runCase(t, text, begin);
       if (process.env['UPDATE'] === undefined) assert.equal(cases[index], text);
       else writeFileSync(path, `${cases.join('\n\n')}\n`);
     });
   }
+}
+
+/** The paragraphs of a script: its cases, and comments. */
+export function casesOf(name: string): string[] {
+  return readFileSync(join(ROOT, 'test', name), 'utf8')
+    .trim()
+    .split(/\n{2,}/);
+}
+
+export function titleOf(text: string): string {
+  return text.split('\n')[0]!.slice(2);
+}
+
+/** Runs the commands of a case. Resolves with its text, with what they print now. */
+export async function runCase(t: TestContext, text: string, begin: Begin): Promise<string> {
+  const [title = '', ...lines] = text.split('\n');
+  const given = lines.filter((line) => /^(>|##) /.test(line));
+  const script = await begin(
+    t,
+    given.find((line) => line.startsWith('> '))!,
+  );
+  for (const line of given) {
+    script.printed.push(line);
+    if (line.startsWith('## ')) continue;
+    for (const command of line.slice(2).split('; ')) await script.run(command);
+  }
+  await script.end();
+  return [title, ...script.printed].join('\n');
 }
 
 /**

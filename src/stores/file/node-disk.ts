@@ -63,14 +63,7 @@ async function openFile(
   attributes: FileAttributes = {},
 ): Promise<DiskFile> {
   const file = await openRegular(path, FLAGS[how]);
-  try {
-    if (how === 'create') await prepare(file, attributes);
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    // A file with the wrong mode must not stay.
-    if (how === 'create') await remove(path).catch(() => undefined);
-    throw error;
-  }
+  if (how === 'create') await prepare(file, attributes);
   let holder: FileHandle | undefined;
   return {
     // The way to libuv's threads and back takes longer than the read, a sixth of a start.
@@ -167,8 +160,9 @@ async function openRegular(path: string, how: number): Promise<FileHandle> {
 }
 
 /**
- * Sets the mode and owner of a file that this process has just made, unless it has them: some file
- * systems have none. It stays root's if root lacks CAP_CHOWN, in a container for example.
+ * Sets the mode and owner of a file that this process has just made, unless it has them. Some file
+ * systems have none, or refuse to set them; in a container root may lack CAP_CHOWN. The file is no
+ * less safe then: it was made for its owner only.
  */
 async function prepare(
   file: FileHandle,
@@ -176,7 +170,7 @@ async function prepare(
 ): Promise<void> {
   const entry = statOf(file);
   // The process's umask may have removed bits.
-  if (entry.mode !== mode) await file.chmod(mode);
+  if (entry.mode !== mode) await file.chmod(mode).catch(() => undefined);
   const isRoot = process.getuid?.() === ROOT;
   const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
   if (!isRoot || owner === undefined || isOwned) return;

@@ -31,7 +31,7 @@ import {
 import {
   FILE_MEMBERS,
   findCommits,
-  type FoundCommit,
+  type FoundCommits,
   MAX_LINE_BYTES,
   PetReader,
   readItems,
@@ -128,7 +128,7 @@ async function readCommits(source: Source, word: Word): Promise<DataFileContent>
   if (end !== undefined && word !== 'clean' && place.end === provenEnd) {
     return { pets, keys, place, lastCommitAt, form, word, end, sizeBytes };
   }
-  const linesOf = (some: readonly FoundCommit[]): number =>
+  const linesOf = (some: readonly FoundCommits[]): number =>
     some.reduce((sum, { lines }) => sum + lines, 0);
   const later = commits.filter((commit) => commit.isProven && commit.start >= provenEnd);
   throw new DamagedFileError(
@@ -208,11 +208,7 @@ export async function readProvenCommits(
   const range = { start: FIRST_LINE_BYTES, end: source.sizeBytes };
   const proven = (await findCommits(file, range, deps.memory)).filter(({ isProven }) => isProven);
   let position = FIRST_LINE_BYTES;
-  for (let at = 0, next = 0; at < proven.length; at = next) {
-    const { start } = proven[at]!;
-    // All that follow each other are read in one go.
-    for (next = at + 1; proven[next]?.start === proven[next - 1]!.end; next += 1);
-    const { end } = proven[next - 1]!;
+  for (const { start, end } of proven) {
     const lines = withLineFeed(file, end);
     const unread = await readItems(lines, { start, end }, deps.memory, MAX_LINE_BYTES, (...part) =>
       reader.readCommitted(...part),

@@ -192,8 +192,8 @@ const STATUSES: ReadonlyMap<number, PetStatus> = new Map(
   PET_STATUSES.map((status) => [status.charCodeAt(status.length - 1), status]),
 );
 
-/** A commit of a file, as its marks show it. */
-export interface FoundCommit extends Range {
+/** A commit of a file, as its marks show it, or several that are proven and follow each other. */
+export interface FoundCommits extends Range {
   readonly lines: number;
   /** True if its own mark and the one before it prove it. */
   readonly isProven: boolean;
@@ -201,14 +201,15 @@ export interface FoundCommit extends Range {
 
 /**
  * Finds all commits of a file by their marks, of which the last one may lack its line feed. Each is
- * compared with its mark; its pets are not read.
+ * compared with its mark; its pets are not read. There may be millions, so those that are proven are
+ * told together.
  */
 export async function findCommits(
   file: DiskFile,
   range: Range,
   memory: Memory,
-): Promise<readonly FoundCommit[]> {
-  const commits: FoundCommit[] = [];
+): Promise<readonly FoundCommits[]> {
+  const commits: FoundCommits[] = [];
   let { start } = range;
   let lines = 0;
   let crc = 0;
@@ -227,7 +228,13 @@ export async function findCommits(
       takeUpTo(mark.index + 1);
       const blanks = Buffer.from(`${mark[1]!}\n`);
       const end = position + at + MARK_LINE_BYTES;
-      commits.push({ start, end, lines: lines + 1, isProven: crc === crcOfMark(blanks) });
+      const isProven = crc === crcOfMark(blanks);
+      const last = commits.at(-1);
+      if (isProven && last?.isProven === true) {
+        commits[commits.length - 1] = { ...last, end, lines: last.lines + lines + 1 };
+      } else {
+        commits.push({ start, end, lines: lines + 1, isProven });
+      }
       [start, lines, crc] = [end, 0, zlib.crc32(blanks, crcOfMark(blanks))];
       at = Math.min(at + MARK_LINE_BYTES, bytes.length);
     }

@@ -9,6 +9,7 @@
  */
 
 import { dirname } from 'node:path';
+import { messageOf } from '../../base/logger.ts';
 import {
   codeOf,
   isSameFile,
@@ -80,11 +81,11 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
       }
     }
   }
-  await disk.rename(unfinished, path).catch((cause: unknown) => {
-    if (codeOf(cause) !== 'EBUSY') throw cause;
-    throw new Error(`${path} is a mount point, or in use: mount its folder, not the file`, {
-      cause,
-    });
+  await disk.rename(unfinished, path).catch((error: unknown) => {
+    if (codeOf(error) !== 'EBUSY') throw error;
+    throw new Error(
+      `${messageOf(error)}. If ${path} is mounted by itself, mount its folder instead`,
+    );
   });
 }
 

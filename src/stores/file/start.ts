@@ -17,6 +17,7 @@
  */
 
 import { basename, dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf, type Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/system.ts';
 import {
@@ -151,9 +152,10 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       found.markNotSynced();
     }
   }
+  const attributes = attributesOf(disk, path);
   const { file, failure } = await createDataFile(deps, tables, {
     by: 'rename',
-    attributes: attributesOf(disk, path),
+    attributes,
     async beforeName(newFile) {
       await takeLock(deps, newFile);
       if ((await found.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
@@ -165,6 +167,10 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   }
   await found.close().catch(() => undefined);
   logContent(deps, content);
+  if (!isDeepStrictEqual(file.attributes, attributes)) {
+    const event = 'The new data file has another mode or owner than the old one';
+    logger('warn', event, { file: path });
+  }
   return { file, tables };
 }
 

@@ -8,9 +8,10 @@
  *     start, stop, kill     the process; `closing` is a stop that nobody waits for
  *     pass 3, tick          seconds that pass; a second of which nobody waits for what is done then
  *     wait 23 h, wait 2 s   time that passes, without what is done each second
- *     fail EIO sync, free 9, memory before
- *                           the disk from now on (faulty-disk.ts), its free bytes, and memory: it
- *                           fails `before` a write, or when a pet is added `after` it; `repair`
+ *     fail EIO sync, free 9, memory 9
+ *                           the disk from now on (faulty-disk.ts), its free bytes, and how much
+ *                           memory can be had at once; `memory after`: none is left for a pet that
+ *                           is written; `repair` ends all three
  *     on OPERATION: …       what happens at the next such operation; `release` ends a `hold`
  *     remove, write, replace, touch, edit, cut, append, move, link
  *                           what another program does to a file; `replace` puts a copy in its place
@@ -33,7 +34,7 @@ import { openFileStore, type FileStore } from '../../../src/stores/file/file-sto
 import { readDataFile } from '../../../src/stores/file/read-data-file.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { REX } from '../pets/rex.ts';
-import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
+import { countsOf, outcomeOf, type Begin, type Script } from '../script.ts';
 import { TestClock } from '../test-clock.ts';
 import { DATA_FILE, FaultyDisk, nameOf, pathOf } from './faulty-disk.ts';
 import { copyOf, type MemoryDisk } from './memory-disk.ts';
@@ -45,7 +46,7 @@ class StoreScript implements Script {
   readonly printed: string[] = [];
   readonly t: TestContext;
   store: FileStore | undefined;
-  isWithoutMemory = false;
+  mostMemory = Infinity;
   /** Creates without a response. */
   sent: Promise<string>[] = [];
   /** What was logged since it was printed last. */
@@ -83,7 +84,7 @@ class StoreScript implements Script {
     const allocate =
       <T>(get: (length: number) => T) =>
       (length: number): T => {
-        if (this.isWithoutMemory) throw new RangeError('Array buffer allocation failed');
+        if (length > this.mostMemory) throw new RangeError('Array buffer allocation failed');
         return get(length);
       };
     const { bytes, uint32s, int64s } = systemMemory;
@@ -231,15 +232,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   release: ({ disk }, code) => disk.release(code),
   free: ({ disk }, bytes) => void (disk.freeBytes = Number(bytes)),
   memory(script, when) {
-    script.isWithoutMemory = when === 'before';
-    if (when === 'before') return;
+    if (when !== 'after') return void (script.mostMemory = Number(when));
     script.t.mock.method(PetTable.prototype, 'append', () => {
       throw new RangeError('Array buffer allocation failed');
     });
   },
   repair(script) {
     script.disk.repair();
-    script.isWithoutMemory = false;
+    script.mostMemory = Infinity;
     script.t.mock.restoreAll();
   },
   operations: ({ disk }) => disk.operations.splice(0).join(', ') || 'no operation',
@@ -304,14 +304,12 @@ function idsOf(store: FileStore): string {
   return pets.map(({ id }) => id).join(', ') || 'no pets';
 }
 
-/** Makes a test of each case of a file, whose path is from the folder of tests. */
-export function testStoreScript(name: string): void {
-  testScript(name, async (t, first) => {
-    const script = new StoreScript(t);
-    if (/^> (none|start)\b/.test(first)) return script;
-    await script.open();
-    await script.create('');
-    [script.disk.operations, script.events] = [[], []];
-    return script;
-  });
-}
+/** Begins a case. */
+export const beginStoreScript: Begin = async (t, first) => {
+  const script = new StoreScript(t);
+  if (/^> (none|start)\b/.test(first)) return script;
+  await script.open();
+  await script.create('');
+  [script.disk.operations, script.events] = [[], []];
+  return script;
+};

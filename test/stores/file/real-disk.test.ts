@@ -1,0 +1,414 @@
+/**
+ * The store on the real file system: its lock, links, modes and owners, and what another user may
+ * have planted in its folder.
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { constants, platform } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { messageOf } from '../../../src/base/logger.ts';
+import { clientMessage } from '../../../src/stores/failure-report.ts';
+import { isUnlocked, withFile } from '../../../src/stores/file/disk.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
+import { replaceFile } from '../../../src/stores/file/replace-file.ts';
+import { systemError } from '../../support/disk/memory-disk.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
+import { REX } from '../../support/pets/rex.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
+import { until } from '../../support/until.ts';
+
+const IS_ROOT = process.getuid?.() === 0;
+const POSIX = { skip: platform() === 'win32' && 'Windows has other links, locks and modes' };
+const LINUX = { skip: platform() !== 'linux' && 'needs flock, and /proc' };
+const ROOT = { skip: !IS_ROOT && 'needs root' };
+const NOBODY = 65_534;
+const STORE_JS = new URL('../../../src/stores/file/file-store.js', import.meta.url).href;
+
+test(
+  'A second store is refused, also by another path, and one at a time takes the lock',
+  POSIX,
+  async (t) => {
+    const folder = tempDir(t);
+    const path = join(folder, 'pets.json');
+    symlinkSync('pets.json', join(folder, 'other.json'));
+    const store = await openFileStore({ path });
+    const message = `${path} is in use already: another process has locked it`;
+    await assert.rejects(openFileStore({ path }), { message });
+    await assert.rejects(openFileStore({ path: join(folder, 'other.json') }), { message });
+    assert.equal(await isUnlocked(nodeDisk, path), false);
+    await store.close();
+    assert.equal(await isUnlocked(nodeDisk, path), true);
+    // A check takes a shared lock: another check may, too, but no store.
+    await withFile(nodeDisk, path, async (file) => {
+      assert.equal(await file.lock('shared'), true);
+      assert.equal(await isUnlocked(nodeDisk, path), true);
+      await withFile(nodeDisk, path, async (other) => {
+        assert.equal(await other.lock('exclusive'), false);
+      });
+    });
+  },
+);
+
+test('Of five callers one gets the lock, and no file stays open', LINUX, async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  writeFileSync(path, '[]');
+  const before = readdirSync('/proc/self/fd').length;
+  const files = await Promise.all(Array.from({ length: 5 }, () => nodeDisk.open(path, 'edit')));
+  const got = await Promise.all(files.map((file) => file.lock('exclusive')));
+  assert.ok(got.filter(Boolean).length <= 1);
+  for (const file of files) await file.close();
+  assert.equal(readdirSync('/proc/self/fd').length, before);
+  // If all five were in each other's way, one alone is in nobody's.
+  await withFile(nodeDisk, path, async (file) => assert.ok(await file.lock('exclusive')));
+});
+
+test('The lock ends with kill -9, and the next start has the pets', POSIX, async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const program = `const { openFileStore } = await import(${JSON.stringify(STORE_JS)});
+    const store = await openFileStore({ path: ${JSON.stringify(path)} });
+    await store.create({ name: 'Rex', categoryId: 7n });
+    console.log('ready');
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  await assert.rejects(openFileStore({ path }), /is in use already/);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const store = await openFileStore({ path });
+  assert.equal(store.count().total, 1);
+  await store.close();
+});
+
+const FLOCKS: readonly (readonly [program: string | undefined, mode: number, error: RegExp])[] = [
+  [undefined, 0, /^The command flock, which keeps a second process away, is not installed$/],
+  ['no program', 0o644, /^The command flock, which .*, cannot be run: spawn flock EACCES$/],
+  ['#!/bin/sh\necho no locks >&2\nexit 1\n', 0o755, /^The command flock failed \(1\): no locks$/],
+  ['#!/bin/sh\nexit 0\n', 0o755, /^A lock on .* does not keep a second .*: .*grants it twice/],
+];
+
+test('A command flock that is missing, or does not lock, is an error', LINUX, async (t) => {
+  const { PATH } = process.env;
+  t.after(() => (process.env['PATH'] = PATH));
+  const path = join(tempDir(t), 'pets.json');
+  writeFileSync(path, '[]');
+  for (const [program, mode, message] of FLOCKS) {
+    const folder = (process.env['PATH'] = tempDir(t));
+    if (program !== undefined) writeFileSync(join(folder, 'flock'), program, { mode });
+    await assert.rejects(openFileStore({ path }), { message });
+    assert.equal(readFileSync(path, 'utf8'), '[]');
+  }
+});
+
+for (const given of [0o640, 0o444, 0o6640]) {
+  const mode = given & 0o777;
+  test(
+    `A data file with mode ${given.toString(8)} keeps ${mode.toString(8)}, whatever the umask`,
+    POSIX,
+    async (t) => {
+      const path = join(tempDir(t), 'pets.json');
+      writeFileSync(path, '[]');
+      chmodSync(path, given);
+      const umask = process.umask(0o077);
+      t.after(() => process.umask(umask));
+      // The array is replaced, and so is a file that was removed.
+      const store = await openFileStore({ path });
+      assert.equal(statSync(path).mode & 0o7777, mode);
+      rmSync(path);
+      await store.create(REX);
+      assert.equal(statSync(path).mode & 0o7777, mode);
+      await store.close();
+      assert.equal(statSync(path).mode & 0o7777, mode);
+    },
+  );
+}
+
+test(
+  'A new data file is for its owner only, and the folders that are made for it',
+  POSIX,
+  async (t) => {
+    const folder = join(tempDir(t), 'a');
+    await (await openFileStore({ path: join(folder, 'b', 'pets.json') })).close();
+    assert.deepEqual(readdirSync(join(folder, 'b')), ['pets.json']);
+    assert.equal(statSync(join(folder, 'b', 'pets.json')).mode & 0o777, 0o600);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+  },
+);
+
+test('What root writes belongs to the owner of the folder, or of the file', ROOT, async (t) => {
+  const folder = tempDir(t);
+  chownSync(folder, NOBODY, NOBODY);
+  const path = join(folder, 'pets.json');
+  const store = await openFileStore({ path });
+  assert.equal(statSync(path).uid, NOBODY);
+  chownSync(path, 1234, 1234);
+  await store.close();
+  writeFileSync(path, '[]');
+  const next = await openFileStore({ path });
+  assert.equal(statSync(path).uid, 1234);
+  writeFileSync(`${path}.other`, '');
+  renameSync(`${path}.other`, path);
+  await assert.rejects(next.close());
+  const saved = readdirSync(folder).find((name) => name.includes('.saved-'))!;
+  assert.equal(statSync(join(folder, saved)).uid, 1234);
+});
+
+test(
+  'A file system that refuses modes and owners keeps a store, and it is logged once',
+  POSIX,
+  async (t) => {
+    const path = join(tempDir(t), 'pets.json');
+    writeFileSync(path, '[]');
+    chmodSync(path, 0o640);
+    const handle = await open(path);
+    for (const method of ['chmod', 'chown'] as const) {
+      t.mock.method(Object.getPrototypeOf(handle) as FileHandle, method, () =>
+        Promise.reject(systemError('EPERM', path)),
+      );
+    }
+    await handle.close();
+    const events: string[] = [];
+    const log = (_: string, event: string): void => void events.push(event);
+    const store = await openFileStore({ path, log });
+    await store.create(REX);
+    await store.close();
+    const [event] = events.splice(0).filter((text) => text.includes('mode'));
+    assert.equal(event, 'The new data file has another mode or owner than the old one');
+    await (await openFileStore({ path, log })).close();
+    assert.deepEqual(events, []);
+  },
+);
+
+for (const target of ['[]', undefined]) {
+  const what = target === undefined ? 'nothing yet' : 'a file';
+  test(`A data file that is a symbolic link to ${what} is followed`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    const real = join(folder, 'real');
+    mkdirSync(real);
+    if (target !== undefined) writeFileSync(join(real, 'data.json'), target);
+    symlinkSync(join('real', 'data.json'), join(folder, 'second.json'));
+    symlinkSync('second.json', join(folder, 'pets.json'));
+    const store = await openFileStore({ path: join(folder, 'pets.json') });
+    await store.create(REX);
+    rmSync(join(real, 'data.json'));
+    await store.create(REX);
+    assert.deepEqual(readdirSync(real), ['data.json']);
+    await store.close();
+    assert.ok(lstatSync(join(folder, 'pets.json')).isSymbolicLink());
+    assert.match(readFileSync(join(real, 'data.json'), 'utf8'), /^\[[ \t]{32}\n\{"id":1,/);
+  });
+}
+
+/** Plants a link to the file `target` at `path`, or what is not a file. */
+const PLANTS: Readonly<Record<string, (target: string, path: string) => unknown>> = {
+  'a symbolic link': symlinkSync,
+  'a hard link': linkSync,
+  'a pipe': (_, path) => execFileSync('mkfifo', [path]),
+  'a folder': (_, path) => mkdirSync(path, 0o755),
+};
+
+for (const [what, plant] of Object.entries(PLANTS)) {
+  test(`${what} at a path of the store leaves its target as it was`, ROOT, async (t) => {
+    for (const ending of ['', '.journal', '.saved-20261121T201500123Z', '.unfinished-0123abcd']) {
+      // The data file itself may be a symbolic link.
+      if (ending === '' && what === 'a symbolic link') continue;
+      const [path, target] = [join(tempDir(t), 'pets.json'), join(tempDir(t), 'target')];
+      if (ending !== '') await (await openFileStore({ path })).close();
+      writeFileSync(target, 'a secret\n', { mode: 0o640 });
+      plant(target, path + ending);
+      chmodSync(target, 0o640);
+      chownSync(join(path, '..'), NOBODY, NOBODY);
+      const before = stateOf(target);
+      const outcome = await openFileStore({ path }).then(
+        async (store) => {
+          await store.close();
+          return undefined;
+        },
+        (error: Error) => error.message,
+      );
+      // Only an unfinished file is in nobody's way.
+      assert.equal(outcome === undefined, ending.startsWith('.unfinished'), `${ending} ${outcome}`);
+      assert.ok(outcome === undefined || outcome.includes(path + ending), outcome);
+      assert.equal(stateOf(target), before, ending);
+    }
+  });
+}
+
+/** All that the store could change of a file, but the number of its names. */
+function stateOf(path: string): string {
+  const { mode, uid, gid, mtimeMs, size, ino } = lstatSync(path);
+  return [mode.toString(8), uid, gid, mtimeMs, size, ino, readFileSync(path, 'latin1')].join();
+}
+
+test(
+  'Another folder in the place of the moved one gets a saved file, and no data file',
+  POSIX,
+  async (t) => {
+    const folder = join(tempDir(t), 'data');
+    const path = join(folder, 'pets.json');
+    const store = await openFileStore({ path });
+    await store.createOnce(REX, requestKey(1));
+    renameSync(folder, `${folder}.old`);
+    mkdirSync(folder);
+    await assert.rejects(
+      store.create(REX),
+      /Another program has changed or replaced the data file/,
+    );
+    await store.lost;
+    assert.match(readdirSync(folder).join(), /^pets\.json\.saved-\w+$/);
+    await assert.rejects(store.close(), /saved-\w+ has all 1 acknowledged pets/);
+    assert.deepEqual(readdirSync(`${folder}.old`), ['pets.json']);
+  },
+);
+
+test(
+  'A data file that is mounted by itself cannot be replaced: the start says what to mount',
+  ROOT,
+  async (t) => {
+    const path = join(tempDir(t), 'pets.json');
+    writeFileSync(path, '[]');
+    try {
+      execFileSync('mount', ['--bind', path, path], { stdio: 'pipe' });
+    } catch (error) {
+      return t.skip(`cannot mount a file: ${(error as Error).message.trim()}`);
+    }
+    try {
+      await assert.rejects(openFileStore({ path }), {
+        message: new RegExp(
+          `^EBUSY: .* If ${path} is mounted by itself, mount its folder instead$`,
+        ),
+      });
+    } finally {
+      execFileSync('umount', [path]);
+    }
+  },
+);
+
+test('A replacement takes its name by a link that replaces nothing, or by a rename', async (t) => {
+  const folder = tempDir(t);
+  const path = join(folder, 'file');
+  const write = async (append: (bytes: Buffer) => Promise<void>): Promise<void> => {
+    await append(Buffer.from('one'));
+    await append(Buffer.from('two'));
+  };
+  const replacement = { path, unfinished: `${path}.new`, attributes: {}, write };
+  const replace = async (by: 'rename' | 'link or rename'): Promise<void> => {
+    const { file, failure } = await replaceFile(nodeDisk, { ...replacement, by });
+    assert.equal(failure, undefined);
+    await file.close();
+  };
+  await replace('link or rename');
+  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['onetwo', ['file']]);
+  writeFileSync(path, 'other');
+  await assert.rejects(replace('link or rename'), { code: 'EEXIST' });
+  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['other', ['file']]);
+  await replace('rename');
+  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['onetwo', ['file']]);
+  const beforeName = (): Promise<never> => Promise.reject(new Error('not ours'));
+  const refused = replaceFile(nodeDisk, { ...replacement, by: 'rename', beforeName });
+  await assert.rejects(refused, { message: 'not ours' });
+  assert.deepEqual(readdirSync(folder), ['file']);
+});
+
+test('A name that leaves no room for those of the other files is refused', POSIX, async (t) => {
+  const folder = tempDir(t);
+  const pathOf = (bytes: number): string => join(folder, 'é'.repeat(20).padEnd(bytes - 20, 'x'));
+  await assert.rejects(openFileStore({ path: pathOf(230) }), { code: 'ENAMETOOLONG' });
+  assert.deepEqual(readdirSync(folder), []);
+  await (await openFileStore({ path: pathOf(229) })).close();
+});
+
+test(
+  'Where the folder may not be written to, the start says which, and the file is as it was',
+  ROOT,
+  async (t) => {
+    const folder = tempDir(t);
+    const path = join(folder, 'pets.json');
+    await (await openFileStore({ path })).close();
+    const before = readFileSync(path, 'latin1');
+    chmodSync(folder, 0o755);
+    process.seteuid!(NOBODY);
+    try {
+      await assert.rejects(openFileStore({ path }), { code: 'EACCES', path });
+      await assert.rejects(openFileStore({ path: `${path}.new` }), { code: 'EACCES' });
+    } finally {
+      process.seteuid!(0);
+    }
+    assert.equal(readFileSync(path, 'latin1'), before);
+  },
+);
+
+for (const code of ['EINVAL', 'ENOTSUP', 'EIO']) {
+  const outcome = code === 'EIO' ? 'fails' : 'is known not to work';
+  test(`The sync of a folder ${outcome} on a disk that returns ${code}`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    const file = await open(join(folder, 'file'), 'w');
+    const fail = (): Promise<never> => Promise.reject(systemError(code, folder));
+    t.mock.method(Object.getPrototypeOf(file) as FileHandle, 'sync', fail);
+    await file.close();
+    const syncing = nodeDisk.syncDirectory(folder);
+    if (code === 'EIO') await assert.rejects(syncing, { code });
+    else assert.equal(await syncing, false);
+  });
+}
+
+test(
+  'The free bytes are those of the file system, unless it reports no blocks',
+  LINUX,
+  async (t) => {
+    await assert.rejects(nodeDisk.freeBytes('/proc'), { message: /does not report its size/ });
+    const folder = tempDir(t);
+    const { bfree, bavail, bsize } = statfsSync(folder);
+    const expected = (IS_ROOT ? bfree : bavail) * bsize;
+    // Other processes use the disk meanwhile.
+    const found = await nodeDisk.freeBytes(folder);
+    assert.ok(Math.abs(found / expected - 1) < 0.1, `${found} bytes, not ${expected}`);
+  },
+);
+
+test('The error of a quota that is used up names EDQUOT', () => {
+  const errno = -constants.errno.EDQUOT;
+  // As Node 20 to 26 throw it.
+  const code = `Unknown system error ${errno}`;
+  const members = { code, errno, syscall: 'write' };
+  const unnamed = Object.assign(new Error(`${code}: ${code}, write`), members);
+  assert.equal(messageOf(unnamed), 'EDQUOT: disk quota exceeded, write');
+  assert.equal(clientMessage(unnamed), 'EDQUOT: disk quota exceeded');
+  // Clients get no path, of Windows either.
+  assert.equal(clientMessage(new Error('C:\\pets.json is no file')), 'the log shows the cause');
+  assert.equal(clientMessage('no i/o, but a, b'), 'no i/o, but a, b');
+});
+
+test('A removed file, and one that was edited in its place, are noticed within a second', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  t.after(() => store.close().catch(() => undefined));
+  await store.create(REX);
+  rmSync(path);
+  await until(() => statSync(path, { throwIfNoEntry: false }) !== undefined);
+  await until(() => store.state === 'working');
+  const changed = readFileSync(path, 'latin1').replace('Rex', 'Tex');
+  writeFileSync(path, changed, 'latin1');
+  await until(() => store.durability() === 'saved file');
+  assert.equal(readFileSync(path, 'latin1'), changed);
+});
