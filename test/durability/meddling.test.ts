@@ -24,6 +24,8 @@ import { openScene, type Scene } from './scene.ts';
 const ROUNDS = rounds(1, 20);
 /** More than a tick of any file system's clock. */
 const TICK_MS = 20;
+/** More than a commit has: less may be overwritten by the next one, which does no harm. */
+const MORE: string = ' '.repeat(1 << 20);
 
 type Load = Awaited<ReturnType<Scene['underLoad']>>;
 type Meddle = (scene: Scene, random: Random, load: Load) => unknown;
@@ -33,7 +35,7 @@ const MEDDLINGS: readonly (readonly [what: string, meddle: Meddle, then: 'goes o
   ['touched', ({ dataFile }) => fs.utimesSync(dataFile, 1, 1), 'goes on'],
   ['cut', cut, 'ends'],
   ['emptied', ({ dataFile }) => fs.truncateSync(dataFile), 'ends'],
-  ['made longer', ({ dataFile }) => fs.appendFileSync(dataFile, '\n'), 'ends'],
+  ['made longer', ({ dataFile }) => fs.appendFileSync(dataFile, MORE), 'ends'],
   ['changed by a letter', changeLetter, 'ends'],
   ['overwritten by an older copy', putOlderBack(fs.copyFileSync), 'ends'],
   ['replaced by an older copy', putOlderBack(fs.renameSync), 'ends'],
@@ -45,8 +47,9 @@ const MEDDLINGS: readonly (readonly [what: string, meddle: Meddle, then: 'goes o
   ['removed with its folder', ({ folder }) => fs.rmSync(folder, { recursive: true }), 'ends'],
 ];
 
+/** Not in the bracket, which the next commit overwrites. */
 function cut({ dataFile }: Scene, random: Random): void {
-  fs.truncateSync(dataFile, random.below(fs.statSync(dataFile).size));
+  fs.truncateSync(dataFile, random.below(fs.statSync(dataFile).size - 2));
 }
 
 /** Behind the last commit: an edit within a tick of the clock is not noticed. */
