@@ -3,7 +3,8 @@
  * The process: it reads the configuration, handles signals, and exits.
  *
  * Exit codes: 0 after a graceful shutdown, 1 if the service cannot start or must end early, 2 for a
- * mistake in the configuration. Log lines go to standard error, the greeting to standard output.
+ * mistake in the configuration, and 137 (SIGKILL) if a call of the disk hangs at its end. Log lines
+ * go to standard error, the greeting to standard output.
  */
 
 import { once } from 'node:events';

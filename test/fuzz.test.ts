@@ -164,7 +164,10 @@ test('Whatever clients send, answers are whole and the store has what was answer
   await service.close();
 
   assert.deepEqual(logged, []);
-  const lines = readFileSync(dataFile, 'latin1').match(/^\{.*\}/gm) ?? [];
+  const found = readFileSync(dataFile, 'latin1').matchAll(
+    /^,?(\{.*?)(?:,"idempotencyKey":"\w+")?\}\s*$/gm,
+  );
+  const lines = Array.from(found, ([, pet]) => `${pet}}`);
   assert.ok(lines.length >= pets.size && lines.length <= pets.size + unseen);
   const stored = new Set(lines);
   for (const pet of pets.values()) assert.ok(stored.has(pet), pet);

@@ -47,7 +47,6 @@ const UNITS = {
   rate: '/s',
   perProcessorSecond: '/CPU s',
   openMs: ' ms',
-  nextMs: ' ms the next time',
   peakMb: ' MB at the peak',
 };
 const OVER_HTTP = ['rate', 'perProcessorSecond'];

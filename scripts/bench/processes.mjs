@@ -16,7 +16,8 @@ import { freshData } from './data.mjs';
 
 /**
  * What a server gets: the options of its kind, or how many pets its data file has, and its heap.
- * @typedef {import('./servers.mjs').Options & { pets?: number, heapMb?: number }} ServerOptions
+ * @typedef {import('./servers.mjs').Options & { pets?: number, petsPerCommit?: number,
+ *   heapMb?: number }} ServerOptions
  */
 
 /**
@@ -75,8 +76,8 @@ export async function runScript(script, options) {
  * @param {import('./servers.mjs').Kind} kind
  * @param {ServerOptions} options
  */
-export async function startServer({ folder }, kind, { pets, heapMb, ...options }) {
-  const path = pets === undefined ? undefined : freshData(folder, pets);
+export async function startServer({ folder }, kind, { pets, petsPerCommit, heapMb, ...options }) {
+  const path = pets === undefined ? undefined : freshData(folder, pets, petsPerCommit);
   const flags = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
   const script = startScript('servers.mjs', { kind, path, ...options }, flags);
   /** @type {{ port: number, openMs: number }} */

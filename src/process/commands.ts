@@ -17,6 +17,7 @@ import {
   loadDataFile,
   loadProvenCommits,
   makeDataFile,
+  withProgress,
 } from '../stores/copies.ts';
 import type { Tables } from '../stores/file/format.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
@@ -97,11 +98,11 @@ PETSTORE_DATA_FILE, or data/pets.json. Exit code 1: damaged, missing, or, unless
 not complete.
 `,
   operands: 1,
-  read(line, { env, print }) {
+  read(line, { env, print, showProgress }) {
     const [named] = line.operands;
     const path = named ? readDataFilePath(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
-      const content = await checkDataFile(nodeDisk, path);
+      const content = await checkDataFile(withProgress(nodeDisk, showProgress), path);
       if (!content.isInUse) assertWhole(path, content);
       printPets(print, path, content);
       if (content.keys.length > 0) print(counted(content.keys.length, 'idempotency key'));
@@ -128,12 +129,13 @@ data file is that of PATH, of PETSTORE_DATA_FILE, or data/pets.json. FILE must n
 `,
   operands: 1,
   flags: { 'data-file': 'text', replace: 'plain' },
-  read(line, { env, print }) {
+  read(line, { env, print, showProgress }) {
     const to = readDataFilePath(line, line.operands[0], 'FILE');
     const named = line.flags.get('data-file');
     const from = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
     return async () => {
-      const tables = await backUp(nodeDisk, from, to, line.flags.has('replace'));
+      const disk = withProgress(nodeDisk, showProgress);
+      const tables = await backUp(disk, from, to, line.flags.has('replace'));
       printPets(print, to, tables);
     };
   },
@@ -150,17 +152,18 @@ data/pets.json, and must not exist.
 `,
   operands: 1,
   flags: { 'data-file': 'text', intact: 'plain' },
-  read(line, { env, print, printError }) {
+  read(line, { env, print, printError, showProgress }) {
     const from = readDataFilePath(line, line.operands[0], 'FROM');
     const named = line.flags.get('data-file');
     const to = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
     return async () => {
+      const disk = withProgress(nodeDisk, showProgress);
       const tables = line.flags.has('intact')
-        ? await loadProvenCommits(nodeDisk, from, ({ start, end }) => {
+        ? await loadProvenCommits(disk, from, ({ start, end }) => {
             printError(`bytes ${start} to ${end} of ${from} are left out: no mark proves them`);
           })
-        : await loadDataFile(nodeDisk, from, true);
-      await makeDataFile(nodeDisk, to, tables);
+        : await loadDataFile(disk, from, true);
+      await makeDataFile(disk, to, tables);
       printPets(print, to, tables);
     };
   },

@@ -10,7 +10,7 @@ import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import { initEtcd as initLog } from '../stores/etcd/open-log.ts';
-import { loadDataFile, makeDataFile } from '../stores/copies.ts';
+import { loadDataFile, makeDataFile, withProgress } from '../stores/copies.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 
 export const initEtcd: Command = {
@@ -59,7 +59,8 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;
-      const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
+      const disk = withProgress(nodeDisk, showProgress);
+      const data = isImport ? await loadDataFile(disk, file) : undefined;
       // An import makes a log, so every endpoint must respond, and belong to the same cluster.
       const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
       try {
@@ -71,7 +72,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
           return;
         }
         const { pets, keys } = await exportPets(deps, prefix);
-        await makeDataFile(nodeDisk, file, { pets, keys });
+        await makeDataFile(disk, file, { pets, keys });
         print(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
       } finally {
         deps.calls.close();

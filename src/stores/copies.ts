@@ -6,6 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
 import { unfinishedPath } from './file/data-file.ts';
 import {
@@ -26,6 +27,7 @@ import {
 } from './file/read-data-file.ts';
 import type { Range } from './file/read-lines.ts';
 import { replaceFile } from './file/replace-file.ts';
+import { assertNoPetsBeside } from './file/start.ts';
 
 const DEPS = { memory: systemMemory, clock: systemClock };
 
@@ -46,8 +48,10 @@ export async function checkDataFile(
   givesIds = false,
 ): Promise<CheckedFile> {
   const file = await existing(disk, path);
+  await assertNoPetsBeside({ ...DEPS, disk, path: file });
   for (let tries = 1; ; tries += 1) {
-    const isInUse = !(await isUnlocked(disk, file));
+    // Where no file can be locked, no service starts.
+    const isInUse = !(await isUnlocked(disk, file).catch(() => true));
     try {
       const deps = { ...DEPS, givesIds };
       return { ...(await withFile(disk, file, (open) => readDataFile(file, open, deps))), isInUse };
@@ -61,9 +65,13 @@ export async function checkDataFile(
 /** Reads a data file that no service may use: it would go on to add pets. */
 export async function loadDataFile(disk: Disk, path: string, givesIds = false): Promise<Tables> {
   const content = await checkDataFile(disk, path, givesIds);
-  if (content.isInUse) throw new Error(`${path} is in use: stop the service first`);
+  if (content.isInUse) throw inUse(path);
   assertWhole(path, content);
   return content;
+}
+
+function inUse(path: string): Error {
+  return new Error(`${path} is in use: stop the service first`);
 }
 
 /** Throws if a commit at the end of the file is not complete: the file was cut, or not stopped. */
@@ -73,17 +81,19 @@ export function assertWhole(path: string, content: DataFileContent): void {
   throw new DamagedFileError(
     path,
     `behind byte ${place.end}, ${sizeBytes - place.end} bytes are a commit that is not complete`,
-    'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete',
+    'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete. ' +
+      'The command import --intact takes out the pets before it',
   );
 }
 
-/** Resolves with the pets of all commits that their marks prove. */
+/** Resolves with the pets of all commits that their marks prove, of a file that no service uses. */
 export async function loadProvenCommits(
   disk: Disk,
   path: string,
   onGap: (gap: Range) => void,
 ): Promise<Tables> {
   const file = await existing(disk, path);
+  if (!(await isUnlocked(disk, file))) throw inUse(path);
   return withFile(disk, file, (open) => readProvenCommits(file, open, DEPS, onGap));
 }
 
@@ -95,7 +105,9 @@ export async function backUp(
   mayReplace: boolean,
 ): Promise<Tables> {
   const from = await existing(disk, path);
-  const target = await disk.resolve(to);
+  const target = await disk.resolve(to).catch((error: unknown) => {
+    throw new Error(`${to} cannot be made: ${messageOf(error)}`);
+  });
   const there = disk.stat(target);
   if (isSameFile(there, disk.stat(from)) || isDerived(target, from)) {
     throw new Error(`${to} is the data file, or has a name that belongs to it: name another file`);
@@ -116,7 +128,8 @@ export async function makeDataFile(disk: Disk, path: string, tables: Tables): Pr
   await disk.makeDirectory(dirname(path));
   const target = await disk.resolve(path);
   for (const there of [target, `${target}.journal`]) {
-    if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);
+    if (disk.stat(there) === undefined) continue;
+    throw new Error(`${there} exists already: move it away, or name another file`);
   }
   await writeNewFile(disk, target, tables, false);
 }
@@ -145,6 +158,36 @@ function isDerived(path: string, dataFile: string): boolean {
   const end = basename(path).slice(name.length);
   const isBeside = dirname(path) === dirname(dataFile) && basename(path).startsWith(name);
   return isBeside && /^\.(unfinished-|saved-|lock$|journal)/.test(end);
+}
+
+/** How much is read or written before it is shown how far that is. */
+const SHOWN_BYTES: number = 16 << 20;
+
+/** The disk, which also calls `show` while a large file is read or written. */
+export function withProgress(disk: Disk, show: (text: string) => void): Disk {
+  return {
+    ...disk,
+    async open(path, how, attributes) {
+      const file = await disk.open(path, how, attributes);
+      const { sizeBytes } = file.stat();
+      let shown = '';
+      const showOnce = (position: number, text: string): void => {
+        if (position >= SHOWN_BYTES && text !== shown) show(text);
+        shown = text;
+      };
+      return {
+        ...file,
+        read(bytes, offset, length, position) {
+          showOnce(position, `Reading ${path}: ${Math.floor((100 * position) / sizeBytes)} % `);
+          return file.read(bytes, offset, length, position);
+        },
+        write(bytes, offset, position) {
+          showOnce(position, `Writing ${path}: ${position >> 20} MiB `);
+          return file.write(bytes, offset, position);
+        },
+      };
+    },
+  };
 }
 
 /** Resolves with the path of a file, with symbolic links followed. Rejects if there is none. */

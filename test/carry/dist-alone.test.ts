@@ -15,7 +15,7 @@ const STRANGER_UID = 54_321;
 /** With a blank at both ends, other scripts, an emoji and the signs of URLs. */
 const HARD_NAME = ' my Kätzchen и 猫 🐈 100%41 #1?a=b&c;d+e ';
 
-const CHECKED = /data\/pets.json: 1 pet, the greatest id is 1\n$/;
+const CHECKED = /data\/pets.json: 1 pet, the greatest id is 1\n/;
 
 test("A read-only dist/ in a CommonJS project with a hard path serves through a link, and has the operator's tools", async (t) => {
   const readOnly: string[] = [];

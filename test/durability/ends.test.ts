@@ -1,11 +1,10 @@
 /**
- * The end of a real process while its file log repairs, or a sync hangs: it is killed, or stopped
- * by SIGTERM. Exit code 0 means that the next start has every acknowledged pet.
+ * How a real process ends while its file store syncs, repairs or saves, and what its exit code and
+ * its last line say. Exit code 0 means that the data file has every acknowledged pet.
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
@@ -14,34 +13,37 @@ import { until } from '../support/until.ts';
 import { openScene, PATIENT, type Scene } from './scene.ts';
 
 /**
- * How the process is brought into the state; its exit code after a SIGTERM, or how it is killed;
- * and what its log says of the pets if it reaches the deadline.
+ * How the process is brought into the state; the signal; its exit code, or how it is killed; and
+ * what its last line says. A disk that hangs keeps a process from its end: then it kills itself.
  */
 type Row = readonly [
   state: string,
   enter: (scene: Scene) => unknown,
+  signal: 'SIGKILL' | 'SIGTERM',
   code: 0 | 1 | 'SIGKILL',
-  pets?: 'unknown' | 'journal' | 'memory',
+  last?: string,
 ];
+
+const TIMED_OUT = '"event":"Graceful shutdown timed out","seconds":10';
 
 const ROWS: readonly Row[] = [
-  ['syncing a commit without end', hangInCommit, 1, 'unknown'],
-  ['repairing', repair, 'SIGKILL'],
-  ['repairing', repair, 0],
-  ['repairing without end', hangInRepair, 0, 'journal'],
-  ['saving without end', hangInSave, 1, 'memory'],
-  ['closing', close, 'SIGKILL'],
-  // By a second signal.
-  ['closing', close, 1],
-  ['working, and its close has no end', ({ setFault }) => setFault('hang'), 0, 'journal'],
+  ['works', () => undefined, 'SIGTERM', 0, '"event":"Stopped"'],
+  ['works, and has no sync left', ({ setFault }) => setFault('EIO'), 'SIGTERM', 0, '"Stopped"'],
+  ['syncs without end', hang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"data file"`],
+  ['syncs without end', hang, 'SIGKILL', 'SIGKILL'],
+  ['repairs', repair, 'SIGTERM', 0, '"Stopped"'],
+  ['repairs', repair, 'SIGKILL', 'SIGKILL'],
+  ['repairs without end', repairAndHang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"data file"`],
+  ['cannot save', save('EIO'), 'SIGTERM', 1, 'Only memory had all 2 acknowledged pets'],
+  ['saves without end', save('hang'), 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"memory"`],
+  ['gets a second signal', signalTwice, 'SIGTERM', 'SIGKILL', '"Ended by a second signal"'],
 ];
 
-async function hangInCommit({ dataFile, setFault, create }: Scene): Promise<void> {
-  const sizeOf = (): number => statSync(`${dataFile}.journal`).size;
-  const before = sizeOf();
+async function hang({ dataFile, setFault, create }: Scene): Promise<void> {
+  const before = statSync(dataFile).size;
   setFault('hang');
   void create();
-  await until(() => sizeOf() > before);
+  await until(() => statSync(dataFile).size > before);
 }
 
 async function repair({ setFault, create }: Scene): Promise<void> {
@@ -50,40 +52,43 @@ async function repair({ setFault, create }: Scene): Promise<void> {
   assert.equal((await create()).status, 503);
 }
 
-async function hangInRepair(scene: Scene): Promise<void> {
+async function repairAndHang(scene: Scene): Promise<void> {
   await repair(scene);
   scene.setFault('hang');
 }
 
-async function hangInSave(scene: Scene): Promise<void> {
-  scene.setFault('hang');
-  writeFileSync(`${scene.dataFile}.other`, 'a note of another program');
-  renameSync(`${scene.dataFile}.other`, `${scene.dataFile}.journal`);
-  await logged(scene.service, 'The store has become read-only');
+function save(fault: 'EIO' | 'hang') {
+  return async ({ dataFile, setFault, service }: Scene): Promise<void> => {
+    setFault(fault);
+    writeFileSync(`${dataFile}.other`, NOTE);
+    renameSync(`${dataFile}.other`, dataFile);
+    await logged(service, '"The store has ended"');
+  };
 }
 
-async function close({ dataFile, setFault, service }: Scene): Promise<void> {
+/** The second one comes during the sync of the stop, which hangs. */
+async function signalTwice({ dataFile, setFault, service }: Scene): Promise<void> {
+  const wordOf = (): string => readFileSync(dataFile, 'latin1').split('\n', 1)[0]!;
+  const before = wordOf();
   setFault('hang');
   service.child.kill('SIGTERM');
-  await until(() => readdirSync(dirname(dataFile)).some((name) => name.includes('.unfinished-')));
+  await until(() => wordOf() !== before);
 }
 
-/** How much faster the timers of a process run that has to reach the deadlines of a stop. */
+const NOTE = 'a note of another program';
+/** Only hanging calls have to reach the deadline of a stop. */
 const FASTER = 20;
 
-for (const [state, enter, code, pets] of ROWS) {
-  test(`A process that ends with ${code} while ${state} loses no acknowledged pet`, async (t) => {
-    const scene = await openScene(t, tempDir(t), pets === undefined ? PATIENT : FASTER);
+for (const [state, enter, signal, code, last = ''] of ROWS) {
+  test(`A process that ${state} when ${signal} comes ends with ${code}, and loses no pet`, async (t) => {
+    const scene = await openScene(t, tempDir(t), last.includes(TIMED_OUT) ? FASTER : PATIENT);
     const { service, ledger, dataFile } = scene;
     for (let count = 0; count < 2; count += 1) assert.equal((await scene.create()).status, 201);
     await enter(scene);
-    const ended = await end(service, code === 'SIGKILL' ? code : 'SIGTERM');
-    assert.equal(ended, code, service.stderr());
-    const deadlineMs = pets === 'memory' ? 70_000 : 10_000;
-    const ending = pets === undefined ? '' : `"deadlineMs":${deadlineMs},"pets":"${pets}"}`;
-    assert.ok(service.stderr().includes(ending), service.stderr());
-    // The process has said that no file has them.
-    if (pets === 'memory') return;
+    assert.equal(await end(service, signal), code, service.stderr());
+    const lines = service.stderr().trimEnd().split('\n');
+    assert.ok(lines.at(-1)!.includes(last), service.stderr());
+    if (last.includes('memory')) return assert.equal(readFileSync(dataFile, 'utf8'), NOTE);
     const found = await petsAtNextStart(dataFile);
     ledger.check(found);
     // At most the one in doubt in addition.

@@ -2,89 +2,137 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { rounds } from '../support/extent.ts';
 import type { Outcome } from '../support/http/wire.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import { listAllPets } from '../support/pets/pet-load.ts';
-import { assertRefused, end, portOf, startFaulty, startOn } from '../support/process/process.ts';
+import { createPet, listAllPets } from '../support/pets/pet-load.ts';
+import { connectWire } from '../support/http/wire.ts';
+import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
+import { createRandom } from '../support/random.ts';
 import { openScene, PATIENT, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
-const DISK_BYTES: number = 2 * MIB;
+const ROUNDS = rounds(3, 50);
+/** How much room each round has for its pets. */
+const ROOM_BYTES: number = 64 << 10;
 
-test('On a full disk creates are 503 and reads go on, until there is space again', async (t) => {
-  const folder = mountTmpfs(t, DISK_BYTES);
+for (const kind of ['tmpfs', 'ext4'] as const) {
+  test(`On a full ${kind} a service starts, reads, refuses, stops, and loses no pet`, async (t) => {
+    const folder = mountDisk(t, kind, 8 * MIB);
+    if (folder === undefined) return;
+    const dataFile = join(folder, 'pets.json');
+    const ballast = join(folder, 'ballast');
+    const random = createRandom(1);
+    const ledger = new PetLedger();
+    ledger.maxPaddingBytes = 20_000;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const service = startOn(t, dataFile);
+      const port = await portOf(service);
+      const connection = await connectWire(port);
+      ledger.check(await listAllPets(port));
+      const create = (): Promise<Outcome> => createPet(connection, ledger, random);
+      if (round === 0) fill(ballast);
+      else fs.truncateSync(ballast, fs.statSync(ballast).size - ROOM_BYTES);
+      const sent = ledger.sent;
+      assertNoSpace(await createUntilRefused(create));
+      assert.ok(round === 0 || ledger.sent > sent + 1, `${kind}: no room was found`);
+      assertNoSpace(await connection.send('GET', '/readyz'));
+      assert.equal((await connection.send('GET', '/livez')).status, 200);
+      const pets = await listAllPets(port);
+      ledger.check(pets);
+      assert.equal(JSON.parse(fs.readFileSync(dataFile, 'utf8')).length, pets.length);
+      connection.close();
+      const signal = random.pick(['SIGKILL', 'SIGTERM'] as const);
+      assert.equal(await end(service, signal), signal === 'SIGTERM' ? 0 : signal);
+    }
+    ledger.check(await petsAtNextStart(dataFile));
+  });
+}
+
+test('A full disk whose data file is removed has room for a new one', async (t) => {
+  const folder = mountDisk(t, 'tmpfs', 2 * MIB);
   if (folder === undefined) return;
   const scene = await openScene(t, folder);
-  const { dataFile, ledger, service, port, connection } = scene;
-  ledger.maxPaddingBytes = 40_000;
-  // It takes room, and is removed.
-  const ballast = join(folder, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(MIB / 2));
-  assertUnavailable(await createUntilFull(scene));
-  assertUnavailable(await connection.send('GET', '/readyz'));
-  assert.equal((await connection.send('GET', '/livez')).status, 200);
-  ledger.check(await listAllPets(port));
-
-  rmSync(ballast);
-  assert.equal((await scene.create()).status, 201);
-  assert.equal((await connection.send('GET', '/readyz')).status, 200);
-  assertUnavailable(await createUntilFull(scene));
-  assert.ok(statSync(`${dataFile}.journal`).size > MIB);
-  await end(service, 'SIGKILL');
-  fill(ballast);
-
-  const second = startFaulty(t, dataFile, PATIENT).service;
-  ledger.check(await listAllPets(await portOf(second)));
-  assert.match(second.stderr(), /"level":"warn".*Cannot write a new journal.*ENOSPC/);
-  // The checkpoint of the stop finds no space either: the journal has every pet.
-  assert.equal(await end(second, 'SIGTERM'), 0);
-  assert.ok(existsSync(`${dataFile}.journal`));
-
-  rmSync(ballast);
-  ledger.check(await petsAtNextStart(dataFile));
+  scene.ledger.maxPaddingBytes = 20_000;
+  assertNoSpace(await createUntilRefused(scene.create));
+  fs.rmSync(scene.dataFile);
+  await logged(scene.service, 'Wrote a new data file from memory');
+  assert.equal(await end(scene.service, 'SIGTERM'), 0);
+  scene.ledger.check(await petsAtNextStart(scene.dataFile));
 });
 
+for (const [what, fate, code] of [
+  ['is not made', 'lost', 1],
+  ['is made', 'there', 0],
+  ['is made during the stop', 'there', 0],
+] as const) {
+  test(`If only memory has the pets, and room ${what}, a stop ends with ${code}: they are ${fate}`, async (t) => {
+    const folder = mountDisk(t, 'tmpfs', 2 * MIB);
+    if (folder === undefined) return;
+    const scene = await openScene(t, folder, code === 1 ? 20 : PATIENT);
+    const { service, connection, dataFile, ledger } = scene;
+    const ballast = join(folder, 'ballast');
+    for (let pets = 0; pets < 5; pets += 1) assert.equal((await scene.create()).status, 201);
+    service.child.kill('SIGSTOP');
+    fs.rmSync(dataFile);
+    fill(ballast);
+    service.child.kill('SIGCONT');
+    assert.equal((await scene.create()).status, 503);
+    ledger.check(await listAllPets(scene.port));
+    assert.match(service.stderr(), /"Pets cannot be stored","cause":"ENOSPC.*"pets":"memory"/);
+    const { body } = (await connection.send('GET', '/metrics')) as { body?: string };
+    assert.match(body!, /^petstore_store_pets_location\{at="memory"\} 1$/m);
+    if (what === 'is made') fs.rmSync(ballast);
+    const exit = end(service, 'SIGTERM');
+    if (what.endsWith('stop')) {
+      await logged(service, '"Stopping"');
+      fs.rmSync(ballast);
+    }
+    assert.equal(await exit, code, service.stderr());
+    if (code === 0) return ledger.check(await petsAtNextStart(dataFile));
+    assert.match(service.stderr(), /Only memory had all 5 acknowledged pets: .* lost"\}\n$/);
+  });
+}
+
 test('A read-only file system is refused in one line, with exit code 1', async (t) => {
-  const folder = mountTmpfs(t, MIB);
+  const folder = mountDisk(t, 'tmpfs', MIB);
   if (folder === undefined) return;
   const text = '[{"id":1,"name":"Rex","categoryId":7}]';
-  writeFileSync(join(folder, 'pets.json'), text);
+  fs.writeFileSync(join(folder, 'pets.json'), text);
   mount('-o', 'remount,ro', folder);
   await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*read-only.*\n$/);
-  assert.equal(readFileSync(join(folder, 'pets.json'), 'utf8'), text);
+  assert.equal(fs.readFileSync(join(folder, 'pets.json'), 'utf8'), text);
 });
 
 /**
  * Mounts a small file system for the test, to fill it or to make it read-only; only root on Linux
  * can. Undefined, and the test is skipped, where that cannot be.
  */
-function mountTmpfs(t: TestContext, sizeBytes: number): string | undefined {
+function mountDisk(t: TestContext, kind: 'tmpfs' | 'ext4', sizeBytes: number): string | undefined {
   if (process.getuid?.() !== 0) {
-    t.skip('needs root to mount a tmpfs');
+    t.skip(`needs root to mount a ${kind}`);
     return undefined;
   }
   let mounted: string | undefined;
   // Before the hook that removes the folder. Lazily, since processes of the test may still end.
   t.after(() => mounted && execFileSync('umount', ['--lazy', mounted]));
-  const path = join(tempDir(t), 'tmpfs');
-  mkdirSync(path);
+  const path = join(tempDir(t), kind);
+  fs.mkdirSync(path);
   try {
-    mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
+    if (kind === 'tmpfs') mount('-t', kind, '-o', `size=${sizeBytes}`, kind, path);
+    else {
+      fs.writeFileSync(`${path}.img`, Buffer.alloc(sizeBytes));
+      execFileSync('mkfs.ext4', ['-q', `${path}.img`], { stdio: 'pipe' });
+      mount('-o', 'loop', `${path}.img`, path);
+    }
     mounted = path;
   } catch (error) {
-    t.skip(`cannot mount a tmpfs: ${(error as Error).message.trim()}`);
+    t.skip(`cannot mount a ${kind}: ${(error as Error).message.trim()}`);
   }
   return mounted;
 }
@@ -94,22 +142,25 @@ function mount(...args: readonly string[]): void {
 }
 
 /** The first outcome that is not a 201. */
-async function createUntilFull(scene: Scene): Promise<Outcome> {
+async function createUntilRefused(create: Scene['create']): Promise<Outcome> {
   for (;;) {
-    const outcome = await scene.create();
+    const outcome = await create();
     if (outcome.status !== 201) return outcome;
   }
 }
 
 /** Takes all the space that is left: the write before the one that fails is short. */
 function fill(path: string): void {
-  assert.throws(() => appendFileSync(path, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
+  const write = (): void => {
+    for (;;) fs.appendFileSync(path, Buffer.alloc(MIB));
+  };
+  assert.throws(write, { code: 'ENOSPC' });
 }
 
-function assertUnavailable(outcome: Outcome): void {
+function assertNoSpace(outcome: Outcome): void {
   assert.ok(outcome.status === 503, `${outcome.status}`);
   assert.ok(Number(outcome.headers.get('retry-after')) > 0);
   const { message, ...rest } = JSON.parse(outcome.body) as { message: string };
   assert.deepEqual(rest, { code: 'unavailable', status: 503 });
-  assert.match(message, /ENOSPC/);
+  assert.match(message, /ENOSPC|The disk seems to be full/);
 }

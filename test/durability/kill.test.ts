@@ -15,7 +15,7 @@ import { end, portOf, runScript, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const ROUNDS = rounds(3, 25);
+const ROUNDS = rounds(4, 150);
 const CONNECTIONS = 6;
 
 test('Each pet that was acknowledged or seen, or sent again, is stored once after many kill -9', async (t) => {
@@ -29,7 +29,7 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
 
   for (let round = 0; round < ROUNDS; round += 1) {
     if (random.oneIn(3)) {
-      // While it reads or replaces its files.
+      // While it reads its file, or makes it durable.
       const starting = startOn(t, dataFile);
       await sleep(random.below(200));
       await end(starting, 'SIGKILL');
@@ -45,7 +45,7 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
       service.child.kill('SIGSTOP');
       last = createPetOnce(await connectWire(port), ledger, random);
     }
-    // In some rounds the process is killed during its last checkpoint.
+    // In some rounds the process is killed during its stop.
     if (random.oneIn(3)) service.child.kill('SIGTERM');
     await sleep(random.below(20));
     await end(service, 'SIGKILL');

@@ -23,6 +23,7 @@ import {
   parsePets,
   readNewPet,
   TextPet,
+  type ParsedPet,
 } from '../../src/model/pet-text.ts';
 import type { NewPet, Pet } from '../../src/model/pet.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
@@ -127,8 +128,11 @@ test('An invalid Pet is refused with a message that names every invalid field', 
 });
 
 test('Of an array, each pet is read by itself', () => {
-  const [pet, ...others] = parsePets('[{"id":1,"name":"a","categoryId":1}, 7, {"id":1.5}]');
-  assert.deepEqual(pet, { id: 1n, name: 'a', categoryId: 1n });
+  const text = '[{"id":1,"name":"a","categoryId":1,"note":"x"}, 7, {"id":1.5}]';
+  const [pet, ...others] = parsePets(text, ['note']) as [ParsedPet];
+  const { more, ...members } = pet;
+  assert.deepEqual(members, { id: 1n, name: 'a', categoryId: 1n });
+  assert.equal(more['note'], 'x');
   const messages = others.map((other) => (other as Error).message);
   const required = 'name is required; categoryId is required';
   assert.deepEqual(messages, [

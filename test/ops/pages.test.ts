@@ -48,7 +48,11 @@ const STATS: Required<StoreStats> = {
 
 /** Resolves with the text of all metrics. */
 async function scrape(t: TestContext): Promise<string> {
-  const store = { ...createMemoryStore(), stats: () => STATS };
+  const store = {
+    ...createMemoryStore(),
+    stats: () => STATS,
+    durability: () => 'data file' as const,
+  };
   const service = await openService(t, { store, runtime: RUNTIME });
   await service.post({ name: 'Rex', categoryId: 1 });
   return (await service.fetch('/metrics')).text();
@@ -85,7 +89,7 @@ test('promtool accepts the metrics, the configuration and the rules', PROMTOOL, 
   const { status, text } = run('promtool', ['check', 'config', join(folder, 'prometheus.yml')]);
   assert.equal(status, 0, text);
   assert.match(text, /prometheus\.yml is valid/);
-  assert.match(text, /SUCCESS: 6 rules found/);
+  assert.match(text, /SUCCESS: 7 rules found/);
   assert.doesNotMatch(text, /FAILED|warn/i);
 });
 
@@ -108,6 +112,9 @@ const ALERTS: readonly (readonly [alert: string, isFiring: boolean, ...series: s
   ['PetstoreCannotStore', true, 'petstore_store_refused_creates_total 0x70 1x10'],
   ['PetstoreCannotStore', false, 'petstore_store_can_store 1x80'],
   ['PetstoreCannotStore', false, 'petstore_store_refused_creates_total 4x80'],
+  ['PetstorePetsInMemory', true, 'petstore_store_pets_location{at="memory"} 0x79 1'],
+  ['PetstorePetsInMemory', false, 'petstore_store_pets_location{at="memory"} 0x80'],
+  ['PetstorePetsInMemory', false, 'petstore_store_pets_location{at="data file"} 1x80'],
   ['PetstoreFails', true, requests('getPet', 200, '0+100x80'), requests('getPet', 503, '0+1x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1000x80'), requests('getPet', 503, '0+1x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('getPet', 404, '0+100x80')],

@@ -1,23 +1,90 @@
 /** The command line: help, version, and the commands next to serving. */
 
 import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { apiKeyProblems } from '../../src/app/api-keys.ts';
 import { nodeVersionProblem, VERSION } from '../../src/base/version.ts';
 import type { Command, Context } from '../../src/base/command-line.ts';
 import { COMMANDS, HELP, runProgram } from '../../src/process/commands.ts';
+import { openFileStore } from '../../src/stores/file/file-store.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { rounds } from '../support/extent.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
+import { requestKey } from '../support/pets/request-keys.ts';
+import { petText, REX } from '../support/pets/rex.ts';
 import {
   assertRefused,
+  end,
+  listPets,
+  portOf,
   runNode,
   runScript,
   SERVER_JS,
   startFor,
+  startOn,
 } from '../support/process/process.ts';
+import { needs } from '../support/process/program.ts';
 import { readText } from '../support/project.ts';
-import { tempDir } from '../support/disk/temp-dir.ts';
+import { createRandom } from '../support/random.ts';
+import { testScript } from '../support/script.ts';
+
+/** A folder with one data file of each kind. */
+const folder = tempDir({
+  after: (remove) => after(() => used.close().then(remove)),
+});
+const at = (name: string): string => join(folder, name);
+
+/** A file with three commits of one pet each, of which the second one has an idempotency key. */
+async function makeFile(name: string): Promise<void> {
+  const store = await openFileStore({ path: at(name) });
+  await store.create(REX);
+  await store.createOnce(REX, requestKey(1));
+  await store.create(REX);
+  await store.close();
+}
+
+await makeFile('data/pets.json');
+const WHOLE = fs.readFileSync(at('data/pets.json'));
+const used = await openFileStore({ path: at('used.json') });
+for (let pets = 0; pets < 2; pets += 1) await used.create(REX);
+const IN_USE = fs.readFileSync(at('used.json'));
+const CHANGED = Buffer.from(WHOLE);
+CHANGED[WHOLE.indexOf(',{"id":2') + 12]! ^= 1;
+const array = (...pets: readonly string[]): string => `[${pets.join()}]`;
+const WITHOUT_ID = '{"name":"Rex","categoryId":7}';
+const OLD_HEADER = '00000000 00000000 {"journal":1,"data":0}\n';
+
+const FILES: Readonly<Record<string, string | Buffer>> = {
+  'cut.json': WHOLE.subarray(0, -40),
+  'torn.json': IN_USE.subarray(0, -40),
+  'short.json': IN_USE.subarray(0, -2),
+  'changed.json': CHANGED,
+  'empty.json': '',
+  'text.json': 'pets',
+  'array.json': array(petText(3), petText(7)),
+  'without-ids.json': array(WITHOUT_ID, WITHOUT_ID),
+  'mixed.json': array(petText(1), WITHOUT_ID),
+  'descending.json': array(petText(2), petText(1)),
+  'strange.json': array('{"id":1,"name":"Rex","categoryId":7,"age":3}'),
+  'upgraded.json': array(petText(1)),
+  'upgraded.json.journal': OLD_HEADER,
+  'crashed.json': array(petText(1)),
+  'crashed.json.journal': `${OLD_HEADER}a commit\n`,
+  'two.json': array(petText(1)),
+  'two.json.saved-20260101T000000000Z': array(petText(1), petText(2)),
+  'journal-only.json.journal': OLD_HEADER,
+};
+for (const [name, content] of Object.entries(FILES)) fs.writeFileSync(at(name), content);
+fs.mkdirSync(at('folder'));
+fs.linkSync(at('data/pets.json'), at('hard.json'));
+fs.symlinkSync('data/pets.json', at('link.json'));
+fs.symlinkSync('nowhere.json', at('dangling.json'));
+execFileSync('mkfifo', [at('pipe')]);
 
 const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
 const NOT_CONFIGURED = /^petstore: As configured, the service has no data file: /;
@@ -122,9 +189,9 @@ async function runHere(args: readonly string[], cwd: string, env: Env) {
 for (const [args, env, code, output] of CALLS) {
   test(`petstore ${args} with ${JSON.stringify(env)} exits with ${code}`, async (t) => {
     const cwd = tempDir(t);
-    mkdirSync(join(cwd, 'data'));
-    writeFileSync(join(cwd, 'mine.json'), '[]');
-    writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
+    fs.mkdirSync(join(cwd, 'data'));
+    fs.writeFileSync(join(cwd, 'mine.json'), '[]');
+    fs.writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
     const words = args.split(' ');
     const isCommand = words[0]! in COMMANDS;
     const run = isCommand
@@ -137,6 +204,118 @@ for (const [args, env, code, output] of CALLS) {
     assert.equal(empty, '');
   });
 }
+
+/** What no command changes. */
+const KEPT = Object.entries({ ...FILES, 'data/pets.json': WHOLE, 'used.json': IN_USE });
+
+/** Runs a command in the folder. Returns its exit code, and all that it wrote. */
+function petstore(args: string): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_JS, ...args.split(' ')], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] },
+  });
+  const text = `${status} ${stdout}${stderr}`.replaceAll(`${folder}/`, '');
+  return text.replace(/(?<=unfinished-)[0-9a-f]+/, '*');
+}
+
+testScript('process/commands.script', async () => {
+  const printed: string[] = [];
+  return {
+    printed,
+    run: async (command) => void printed.push(...petstore(command).trimEnd().split('\n')),
+    async end() {
+      for (const [name, content] of KEPT) {
+        assert.equal(fs.readFileSync(at(name), 'utf8'), String(content));
+      }
+      assert.doesNotMatch(fs.readdirSync(folder).join(), /unfinished/);
+    },
+  };
+});
+
+/** Files with which a service in memory begins, its pets, and what it logs. */
+const IN_MEMORY: readonly (readonly [name: string, ids: readonly number[], logged?: RegExp])[] = [
+  ['data/pets.json', [1, 2, 3]],
+  ['used.json', [1, 2]],
+  ['array.json', [3, 7]],
+  ['without-ids.json', [1, 2]],
+  ['upgraded.json', [1]],
+  [
+    'torn.json',
+    [1],
+    /"level":"warn","event":"The data file ends with a commit that is not complete"/,
+  ],
+];
+
+test('A service in memory begins with the pets of a data file of any kind, and changes nothing', async (t) => {
+  for (const [name, ids, logged = /^[^\n]*"Started"[^\n]*\n$/] of IN_MEMORY) {
+    const before = fs.readFileSync(at(name));
+    const service = startFor(t, ['--port', '0', '--memory', '--data-file', at(name)]);
+    const pets = (await (await listPets(await service.ready())).json()) as { id: number }[];
+    assert.deepEqual(
+      pets.map(({ id }) => id),
+      ids,
+    );
+    assert.match(service.stderr(), logged);
+    assert.equal(await end(service, 'SIGTERM'), 0);
+    assert.deepEqual(fs.readFileSync(at(name)), before);
+  }
+  for (const name of ['changed.json', 'cut.json', 'empty.json', 'crashed.json', 'none.json']) {
+    const service = startFor(t, ['--port', '0', '--memory', '--data-file', at(name)]);
+    await assertRefused(service, /^petstore: .*(damaged|release 2 has pets|no data file)/);
+  }
+});
+
+test('Backups and checks beside a service under load have each pet that was acknowledged before', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const copy = join(tempDir(t), 'copy.json');
+  const service = startOn(t, dataFile);
+  const port = await portOf(service);
+  const ledger = new PetLedger();
+  const load = startLoad(port, ledger, createRandom(1), 6, true);
+  for (let round = 0; round < rounds(4, 100); round += 1) {
+    await load.answered(10);
+    const [answered, sent] = [ledger.answered, ledger.sent];
+    assert.match(
+      petstore(`check-data ${dataFile}`),
+      /^0 .*\n(.*keys?\n)?A service uses the file, /,
+    );
+    const shown = petstore(`backup ${copy} --data-file ${dataFile} --replace`);
+    const pets = Number(/^0 \S+: ([0-9]+) pets?, /.exec(shown)?.[1]);
+    // Each client may have stored one that was not answered, and sent some since.
+    assert.ok(pets >= answered && sent > 0, shown);
+    assert.match(petstore(`check-data ${copy}`), new RegExp(`^0 .*: ${pets} pets?, `));
+  }
+  load.stop();
+  await load.ended;
+  ledger.check(await listAllPets(port));
+  assert.match(petstore(`backup ${copy} --data-file ${dataFile} --replace`), /^0 /);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  const restored = startOn(t, copy);
+  ledger.check(await listAllPets(await portOf(restored)));
+});
+
+test(
+  'A large file shows on a terminal how far a command is, and nothing elsewhere',
+  needs('python3'),
+  (t) => {
+    const from = join(tempDir(t), 'large.json');
+    const pet = (id: number): string =>
+      JSON.stringify({ id, name: 'x'.repeat(60_000), categoryId: 1 });
+    fs.writeFileSync(
+      from,
+      `[\n${Array.from({ length: 500 }, (_, id) => pet(id + 1)).join(',\n')}\n]\n`,
+    );
+    const args = `import ${from} --data-file ${from}.new`;
+    const command = [process.execPath, SERVER_JS, ...args.split(' ')];
+    const script = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))';
+    const { stdout } = spawnSync('python3', ['-c', script, ...command], { encoding: 'utf8' });
+    assert.match(stdout, /Reading \S+large\.json: 6\d % \r/);
+    assert.match(stdout, /Writing \S+: 2\d MiB \r\x1b\[K\r\S+: 500 pets, .*\r\n$/);
+    fs.rmSync(`${from}.new`);
+    assert.match(petstore(args), /^0 \S+: 500 pets, the greatest id is 500\n$/);
+  },
+);
 
 test('make-key prints another API key each time, and its line, with a name if one is given', async () => {
   const keys: string[] = [];

@@ -47,7 +47,7 @@ import { openSupervisor } from '../support/process/supervisor.ts';
 const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
 const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all of 127.0.0.0/8' };
 
-test('The process reads its variables, serves, and puts all pets into the data file at its end', async (t) => {
+test('The process reads its variables, serves, and has all pets in its data file', async (t) => {
   const cwd = realpathSync(tempDir(t));
   const env = {
     ...{ PORT: '0', HOST: '0.0.0.0', PETSTORE_PREFIX: '/shop', PETSTORE_API_KEYS: KEY },
@@ -62,18 +62,18 @@ test('The process reads its variables, serves, and puts all pets into the data f
   const folder = join(cwd, 'sub');
   const dataFile = join(folder, 'pets.json');
   const greeting = service.stdout();
-  for (const part of [`(process ${service.child.pid})`, `in ${dataFile}, with a journal`]) {
+  for (const part of [`(process ${service.child.pid})`, `in ${dataFile}\n`]) {
     assert.ok(greeting.includes(part), part);
   }
   assert.match(greeting, new RegExp(`^Open ${url}/ in a browser[^]* ${url}/v1/pets\n$`, 'm'));
   // The files are for their owner only.
-  const names = ['.', 'pets.json', 'pets.json.journal', 'pets.json.lock'];
+  const names = ['.', 'pets.json'];
   const modes = names.map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8));
-  assert.deepEqual(modes, ['700', '600', '600', '600']);
+  assert.deepEqual(modes, ['700', '600']);
   assert.equal(await end(service, 'SIGINT'), 0);
   assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
-  assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
-  const events = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
+  assert.deepEqual(readdirSync(folder), ['pets.json']);
+  const events = ['Made a data file without pets', 'Started', 'Stopping', 'Stopped'];
   assert.deepEqual(eventsOf(service), events);
 });
 
@@ -176,7 +176,7 @@ test('A service that is stopped during its start does not log that it started', 
   const service = startOn(t, undefined, { hook: STOP_AT_START });
   assert.equal(await service.exit(), 0);
   assert.equal(service.stdout(), '');
-  const events = eventsOf(service).filter((event) => event !== 'Made an empty data file');
+  const events = eventsOf(service).filter((event) => event !== 'Made a data file without pets');
   assert.deepEqual(events, ['Stopping', 'Stopped']);
 });
 
@@ -219,9 +219,9 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 0 
 });
 
 test('A stop that fails exits with 1, and logs the reason', async (t) => {
-  const module = new URL('stores/log-store.js', pathToFileURL(SERVER_JS));
-  const hook = `const { LogStore } = await import('${module}');
-LogStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
+  const module = new URL('stores/file/file-store.js', pathToFileURL(SERVER_JS));
+  const hook = `const { FileStore } = await import('${module}');
+FileStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
   const service = startOn(t, undefined, { hook });
   await service.ready();
   assert.equal(await end(service, 'SIGTERM'), 1);

@@ -53,7 +53,7 @@ test('A check tells what a start would find, and whether a service uses the file
   const torn = await checkDataFile(memory, PATH);
   assert.throws(() => assertWhole(PATH, torn), {
     message:
-      /behind byte \d+, \d+ bytes are a commit that is not complete.* the copy is incomplete$/,
+      /behind byte \d+, \d+ bytes are a commit that is not complete.* the copy is incomplete/,
   });
   await assert.rejects(found(diskWith('clean', 40)), /is damaged: what begins in line 4/);
   await assert.rejects(found(createMemoryDisk()), { message: `There is no data file ${PATH}` });
@@ -154,10 +154,10 @@ test('An import makes a clean file of any array, and replaces nothing', async ()
   assert.deepEqual(linesOf(await read(memory.read('/e/pets.json'))), [line(1)]);
   const tables = await loadDataFile(diskWith('clean'), PATH);
   await assert.rejects(makeDataFile(memory, '/e/pets.json', tables), {
-    message: '/e/pets.json exists already',
+    message: '/e/pets.json exists already: move it away, or name another file',
   });
   memory.write('/f/pets.json.journal', '');
-  await assert.rejects(makeDataFile(memory, '/f/pets.json', tables), /journal exists already$/);
+  await assert.rejects(makeDataFile(memory, '/f/pets.json', tables), /journal exists already/);
 });
 
 test('Of a damaged file an import takes what its marks prove, with keys and gaps, and a start reads it', async () => {

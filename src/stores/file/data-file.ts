@@ -295,8 +295,10 @@ export class DataFile {
   #write(bytes: Buffer, position: number): void {
     try {
       const count = this.#file.writeNow(bytes, 0, position);
-      if (count < bytes.length)
-        throw new Error(`Only ${count} of ${bytes.length} bytes were written`);
+      if (count < bytes.length) {
+        const written = `only ${count} of ${bytes.length} bytes were written`;
+        throw new Error(`The disk seems to be full: ${written}`);
+      }
     } finally {
       this.#note();
     }

@@ -128,8 +128,8 @@ const TICK_MS = 1000;
 /** The pause after a try, by how long it took: a large file on a bad disk takes seconds. */
 const PAUSE_RATIO = 9;
 const REPEAT_LOG_MS = 60_000;
-/** How long after the beginning of a stop the store still tries. Supervisors give 15 s. */
-const STOP_MS = 10_000;
+/** How long after the beginning of a stop the store still tries. The process ends after 10 s. */
+const STOP_MS = 8_000;
 
 /** What tests replace. */
 type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits'>;
@@ -413,9 +413,13 @@ export class FileStore implements PetStore {
   }
 
   async #beginRepair(cause: unknown, file: DataFile, doubt?: Commit): Promise<void> {
-    const nextTryAt = this.#deps.clock.now();
-    this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt });
+    const { clock, logger, path } = this.#deps;
+    this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt: clock.now() });
     await this.#repair();
+    if (this.#state.name !== 'repairing') return;
+    // By its inode, an operator finds a file that was moved.
+    const details = { cause: messageOf(cause), inode: file.inode, file: path };
+    logger('error', 'The data file has to be written anew', details);
   }
 
   /** Writes a new file from memory, in place of the one that must not be written any more. */
@@ -535,7 +539,7 @@ export class FileStore implements PetStore {
     return saved;
   }
 
-  /** Says once a minute that only memory has the pets. */
+  /** Says once a minute that only memory has the pets, and how much room they need. */
   #advise(error: unknown): void {
     const { clock, logger, path } = this.#deps;
     if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
@@ -573,22 +577,24 @@ export class FileStore implements PetStore {
   }
 
   async #close(): Promise<void> {
+    const { clock } = this.#deps;
+    const stoppingAt = this.#stoppingAt ?? clock.now();
     await this.#queue.whenIdle();
     this.#stopTicking();
-    await this.#alone(() => this.#stop());
+    await this.#alone(() => this.#try());
+    // As long as memory has the only copy. No call of the disk is in progress during the pauses.
+    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+      await clock.sleep(TICK_MS);
+      await this.#alone(() => this.#try());
+    }
+    await this.#alone(() => this.#closeFiles());
     await this.#unlockBeside();
     if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
   }
 
-  /** Tries for some seconds, as long as memory has the only copy; then closes what is open. */
-  async #stop(): Promise<void> {
-    const { clock, logger, path } = this.#deps;
-    const stoppingAt = this.#stoppingAt ?? clock.now();
-    await this.#try();
-    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
-      await clock.sleep(TICK_MS);
-      await this.#try();
-    }
+  /** Marks the data file as clean, and closes what is open. */
+  async #closeFiles(): Promise<void> {
+    const { logger, path } = this.#deps;
     const state = this.#state;
     if (state.name === 'closed') return;
     const files = state.name === 'working' ? [state.file] : state.files;
@@ -648,7 +654,9 @@ export class FileStore implements PetStore {
   /** Reports that creates could not be stored. Returns the message for clients. */
   #recordFailure(error: unknown): string {
     const message = `Pets cannot be stored: ${clientMessage(error)}`;
-    const details = { cause: messageOf(error), pets: this.durability(), file: this.#deps.path };
+    // Each try has another unfinished file, but not another cause.
+    const cause = messageOf(error).replace(/(?<=\.unfinished-)[0-9a-f]+/, '*');
+    const details = { cause, pets: this.durability(), file: this.#deps.path };
     this.#failures.record(message, details);
     return message;
   }

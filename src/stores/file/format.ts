@@ -42,8 +42,8 @@ export const FULL_COMMIT_BYTES: number = 16 << 20;
 /** What a line has beside the pet's members: a comma, an id, a key, a line feed. */
 export const LINE_BYTES = 128;
 
-/** In a file that is written from memory. */
-const MAX_BATCH_PETS = 1024;
+/** In a file that is written from memory. A damaged byte takes the pets of its commit with it. */
+const MAX_BATCH_PETS = 64;
 const MAX_BATCH_BYTES: number = 1 << 20;
 
 /**

@@ -47,6 +47,9 @@ export interface StoreDeps extends DataFileDeps {
   readonly logger: Logger;
 }
 
+/** What it takes to look at the files beside a data file. */
+type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'memory' | 'clock'>;
+
 /** How the names of unfinished and of saved files continue after that of the data file. */
 const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
 const SAVED: RegExp = /^\.saved-[0-9]{8}T[0-9]{9}Z$/;
@@ -200,6 +203,12 @@ async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
   }
 }
 
+/** Rejects if a file beside the data file may have pets that it lacks. */
+export async function assertNoPetsBeside(deps: BesideDeps): Promise<void> {
+  await assertNoSavedFile(deps);
+  await findOldJournal(deps);
+}
+
 /** Removes what earlier processes have left, but not the file that another process is writing. */
 async function removeUnfinished(deps: StoreDeps, locked: DiskFile): Promise<void> {
   const { disk, logger } = deps;
@@ -219,14 +228,23 @@ async function removeUnfinished(deps: StoreDeps, locked: DiskFile): Promise<void
   }
 }
 
+/** Renames the journal of release 2, whose keys are forgotten. Rejects if it has pets. */
+async function setOldJournalAside(deps: StoreDeps): Promise<void> {
+  const journal = await findOldJournal(deps);
+  if (journal === undefined) return;
+  await deps.disk.rename(journal, `${journal}.old`);
+  const event = 'Renamed the journal of release 2, whose idempotency keys are forgotten';
+  deps.logger('info', event, { file: `${journal}.old` });
+}
+
 /**
  * Release 2 kept the pets since the data file in a journal. After a clean stop it has no pet, only
- * idempotency keys, which are forgotten.
+ * idempotency keys. Resolves with its path, or undefined if there is none. Rejects if it has pets.
  */
-async function setOldJournalAside({ disk, path, logger }: StoreDeps): Promise<void> {
+async function findOldJournal({ disk, path }: BesideDeps): Promise<string | undefined> {
   const journal = `${path}.journal`;
   const entry = disk.stat(journal);
-  if (entry === undefined) return;
+  if (entry === undefined) return undefined;
   assertRegular(journal, entry);
   const lock = `${path}.lock`;
   if (disk.stat(lock)?.kind === 'file' && !(await isUnlocked(disk, lock))) {
@@ -237,15 +255,11 @@ async function setOldJournalAside({ disk, path, logger }: StoreDeps): Promise<vo
     await readAll(file, bytes, 0);
     return bytes.toString('latin1');
   });
-  if (entry.sizeBytes > MAX_OLD_JOURNAL_BYTES || !JOURNAL_WITHOUT_PETS.test(text)) {
-    throw new Error(
-      `${journal} of release 2 has pets, or is no journal that a clean stop leaves. Nothing was ` +
-        'changed. Start release 2 once more and stop it cleanly, then start this release',
-    );
-  }
-  await disk.rename(journal, `${journal}.old`);
-  const event = 'Renamed the journal of release 2, whose idempotency keys are forgotten';
-  logger('info', event, { file: `${journal}.old` });
+  if (entry.sizeBytes <= MAX_OLD_JOURNAL_BYTES && JOURNAL_WITHOUT_PETS.test(text)) return journal;
+  throw new Error(
+    `${journal} of release 2 has pets, or is no journal that a clean stop leaves. Nothing was ` +
+      'changed. Start release 2 once more and stop it cleanly, then start this release',
+  );
 }
 
 /** A header, and at most one line with 100,000 keys. */
@@ -254,34 +268,46 @@ const JOURNAL_WITHOUT_PETS =
   /^[0-9a-f]{8} [0-9a-f]{8} \{"journal":1,[^\n]*\}\n(?:[0-9a-f]{8} [0-9a-f]{8} \{"keys":[^\n]*\}\n)?$/;
 
 /** A saved file may have pets that the data file lacks, and the other way round: refuses a start. */
-async function assertNoSavedFile(deps: StoreDeps): Promise<void> {
+async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
   const saved = await filesBeside(deps, SAVED);
   if (saved.length === 0) return;
-  const facts: string[] = [];
-  for (const path of [deps.path, ...saved]) facts.push(`${path} ${await factsOf(deps, path)}`);
+  const own = await factsOf(deps, deps.path);
+  const texts = [own.text];
+  for (const path of saved) texts.push((await factsOf(deps, path)).text);
+  const facts = texts.join('; ');
   throw new Error(
-    `Pets were saved to another file. Nothing was changed. ${facts.join('; ')}. Move the saved ` +
-      'file away, to go on with the data file; or move the data file away, and give the saved file ' +
-      'its name',
+    `Pets were saved to another file. Nothing was changed. ${facts}. ${ADVICE[own.state]}`,
   );
 }
 
-/** Returns what a file has, as the rest of a sentence. */
-async function factsOf(deps: StoreDeps, path: string): Promise<string> {
-  if (deps.disk.stat(path) === undefined) return 'does not exist';
+/** What to do, by the state of the data file: what does not exist cannot be gone on with. */
+const ADVICE = {
+  missing: 'Give the saved file the name of the data file',
+  unreadable: 'Move the data file away, and give the saved file its name',
+  readable:
+    'Move the saved file away, to go on with the data file; or move the data file away, and give ' +
+    'the saved file its name',
+} as const;
+
+/** Returns what a file has, as a sentence, too. */
+async function factsOf(
+  deps: BesideDeps,
+  path: string,
+): Promise<{ readonly state: keyof typeof ADVICE; readonly text: string }> {
+  if (deps.disk.stat(path) === undefined) {
+    return { state: 'missing', text: `${path} does not exist` };
+  }
   try {
     const { pets } = await withFile(deps.disk, path, (file) => readDataFile(path, file, deps));
-    return `has ${pets.length} pets, and the greatest id is ${pets.lastId}`;
+    const text = `${path} has ${pets.length} pets, and the greatest id is ${pets.lastId}`;
+    return { state: 'readable', text };
   } catch (error) {
-    return `cannot be read: ${messageOf(error)}`;
+    return { state: 'unreadable', text: `${path} cannot be read: ${messageOf(error)}` };
   }
 }
 
 /** Resolves with the paths of the files whose names continue like this, in their order. */
-async function filesBeside(
-  { disk, path }: Pick<StoreDeps, 'disk' | 'path'>,
-  ending: RegExp,
-): Promise<readonly string[]> {
+async function filesBeside({ disk, path }: BesideDeps, ending: RegExp): Promise<readonly string[]> {
   const [folder, start] = [dirname(path), basename(path)];
   const names = (await disk.list(folder)).filter(
     (name) => name.startsWith(start) && ending.test(name.slice(start.length)),
@@ -298,9 +324,12 @@ function logContent({ logger, path }: StoreDeps, content: DataFileContent): void
       file: path,
       byte: content.place.end,
       bytes: content.sizeBytes - content.place.end,
-      advice: 'if this file was copied, the copy is incomplete',
+      advice: IF_COPIED,
     });
   } else if (content.end === 'incomplete') {
-    logger('warn', 'Completed the end of the data file', { file: path, byte: content.place.end });
+    const details = { file: path, byte: content.place.end, advice: IF_COPIED };
+    logger('warn', 'Completed the end of the data file', details);
   }
 }
+
+const IF_COPIED = 'if this file was copied, the copy is incomplete';

@@ -122,7 +122,7 @@ test('An import that fails at any call is completed by the next one', async (t) 
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
   const data = await loadDataFile(nodeDisk, from);
-  const other = { pets: new PetTable(), keys: new IdempotencyKeys(etcdClock) };
+  const other = { pets: new PetTable(), keys: new IdempotencyKeys(standingClock()) };
   // The first call only reads, and the second one makes the log.
   let [last, isWhole] = [2, false];
   for (; !isWhole; last += 1) {

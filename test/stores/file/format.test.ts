@@ -130,7 +130,7 @@ test('A mark may be anywhere: across the end of a window, and of a window that h
   }
 });
 
-test('A new file has a mark after at most 1,024 pets or 1 MiB, and a doubt by itself', async () => {
+test('A new file has a mark after at most 64 pets or 1 MiB, and a doubt by itself', async () => {
   const tables = emptyTables({ memory: systemMemory, clock: systemClock });
   for (let id = 1; id <= 3000; id += 1) {
     const name = id > 2900 ? 'x'.repeat(20_000) : 'Rex';
@@ -141,7 +141,7 @@ test('A new file has a mark after at most 1,024 pets or 1 MiB, and a doubt by it
   await writeFile(tables, 'in use', systemMemory, append, `${line(3001)}\n,${line(3002)}`);
   const [, ...commits] = parts.slice(0, -1).map((part) => part.toString());
   const counts = commits.map((text) => text.split('"id":').length - 1);
-  assert.deepEqual([Math.max(...counts), counts.at(-1)], [1024, 2]);
+  assert.deepEqual([Math.max(...counts), counts.at(-1)], [64, 2]);
   assert.ok(commits.every((text) => text.length < 1.1 * (1 << 20)));
   assert.deepEqual((await read(Buffer.concat(parts))).pets.length, 3002);
 });

@@ -14,6 +14,9 @@ export class PetLedger {
   /** By name: the id of each pet that was answered or seen. */
   readonly #ids = new Map<string, number>();
 
+  /** The names of the pets that were refused, and not sent again. */
+  readonly #refused = new Set<string>();
+
   /** How much longer a name may be. */
   maxPaddingBytes = 4000;
   /** The bodies of creates with a key that got no 201, to be sent again. */
@@ -46,6 +49,11 @@ export class PetLedger {
     this.answered += 1;
   }
 
+  /** Takes down a 503, the answer to `body`, which is not sent again. */
+  addRefusal(body: string): void {
+    this.#refused.add((JSON.parse(body) as { name: string }).name);
+  }
+
   /** Takes down what a 200 shows: an array of pets, or one. */
   addSeen(answer: Outcome): void {
     for (const pet of petsOf(answer)) this.#see(pet);
@@ -68,6 +76,7 @@ export class PetLedger {
     const { id, name } = JSON.parse(text) as { id: number; name: string };
     assert.equal(text, this.#textOf(name, id));
     assert.equal(id, this.#ids.get(name) ?? id, `${name} is there twice`);
+    assert.ok(!this.#refused.has(name), `${name} was refused`);
     this.#ids.set(name, id);
     this.lastId = Math.max(this.lastId, id);
     return id;

@@ -11,7 +11,7 @@ import { petsOf, type PetLedger } from './pet-ledger.ts';
 /** The outcome of a client that cannot connect. */
 export const REFUSED = 'no connection';
 
-/** Creates a pet. A 201 is in the ledger. */
+/** Creates a pet. A 201 or a 503 is in the ledger. */
 export async function createPet(
   connection: Wire,
   ledger: PetLedger,
@@ -20,6 +20,7 @@ export async function createPet(
   const body = ledger.newPet(random);
   const outcome = await connection.send('POST', '/v1/pets', body);
   if (outcome.status === 201) ledger.addAnswer(outcome, body);
+  if (outcome.status === 503) ledger.addRefusal(body);
   return outcome;
 }
 

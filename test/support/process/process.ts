@@ -1,7 +1,7 @@
 /** The real process, dist/server.js, for tests. */
 
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -174,6 +174,7 @@ const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
 /** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
 export function startFaulty(t: Scope, dataFile: string, timersFaster = 1) {
   const faultFile = join(tempDir(t), 'fault');
+  execFileSync('mkfifo', [`${faultFile}.pipe`]);
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
   const hook = `import '${FAULTY_CALLS}'`;
   const service = startOn(t, dataFile, { hook, env });
