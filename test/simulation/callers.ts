@@ -240,6 +240,16 @@ export async function liveAndStop(callers: Callers): Promise<void> {
   await callers.stop();
 }
 
+/** Two commits and a kill, right after the second one, whatever became of it. */
+export async function liveAndKill(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.create(3);
+  await callers.create(3);
+  callers.kill();
+  await callers.start();
+  await callers.create(3);
+}
+
 /** The same and a next start: enough for another program's changes. */
 export async function liveOnce(callers: Callers): Promise<void> {
   await liveAndStop(callers);

@@ -1,0 +1,279 @@
+/**
+ * Deliberate breaks of the file store, each with the cases that catch it. They test the simulation:
+ * it proves nothing if it misses one of them.
+ *
+ * Without --all a break meets only the faults that are known to catch it.
+ */
+
+import zlib from 'node:zlib';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
+import { CommitQueue } from '../../src/stores/commit-queue.ts';
+import { DataFile } from '../../src/stores/file/data-file.ts';
+import { FileStore } from '../../src/stores/file/file-store.ts';
+import { firstLine, type Place, type Word } from '../../src/stores/file/format.ts';
+import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
+import { PetTable } from '../../src/stores/table/pet-table.ts';
+import { isChosen, isWhole } from '../support/extent.ts';
+import { TestClock } from '../support/test-clock.ts';
+import * as broken from './broken-disks.ts';
+import { inClass, without, type Change, type Search } from './broken-disks.ts';
+import {
+  liveAndKill,
+  liveAndStop,
+  liveInDoubt,
+  liveManyCreates,
+  liveOnce,
+  liveShortly,
+  type Script,
+} from './callers.ts';
+import { cutFiles, flipBits, tornFile } from './damage.ts';
+import { live, type LifeOptions, type Operation } from './life.ts';
+import * as meddling from './meddling.ts';
+import { complaintsAbout, Simulation, type Cases } from './simulation.ts';
+import type { Fault, OperationKind } from './simulated-disk.ts';
+
+function by(casesOf: () => Cases): Search {
+  return async () => {
+    for await (const complaints of casesOf()) if (complaints.length > 0) return complaints;
+    return [];
+  };
+}
+
+/** By an end of a life on a sound disk. */
+const byCrash = (script: Script): Search =>
+  by(() => new Simulation(script, { isSearch: true }).crashEverywhere());
+
+/** By a life that begins with a torn commit. */
+const byTornStart: Search = by(async function* () {
+  yield* new Simulation(liveOnce, { ...(await tornFile()), isSearch: true }).crashEverywhere();
+});
+
+/** The faults that are known to catch a break. */
+interface KnownFault extends Omit<Fault, 'at'> {
+  readonly on: OperationKind;
+  readonly path: RegExp;
+}
+
+/** By a failure of such operations. */
+function byFault(script: Script, known: KnownFault, options: LifeOptions = {}): Search {
+  const { on, path: pattern, kind, lasts } = known;
+  const isKnown = ({ kind, path }: Operation): boolean =>
+    isWhole || (kind === on && pattern.test(path));
+  return by(() => {
+    const simulation = new Simulation(script, { ...options, isSearch: true });
+    return simulation.failEverywhere([kind], lasts, isKnown);
+  });
+}
+
+const SYNC: KnownFault = { on: 'sync', path: /pets\.json$/, kind: 'EIO', lasts: 'once' };
+const WRITE: KnownFault = { on: 'write', path: /pets\.json$/, kind: 'late', lasts: 'once' };
+const FOLDER_SYNC: KnownFault = { on: 'syncDirectory', path: /data$/, kind: 'EIO', lasts: 'once' };
+
+/** By another program that does this. */
+const byMeddling = (what: string): Search => by(() => meddling.meddleEverywhere(what));
+
+/** Room for the data file of `liveAndStop`, but not for a second one. */
+const NARROW: LifeOptions = { disk: { capacity: 1700 } };
+
+/** The time of day steps to and fro at each operation, by longer than a key is kept. */
+export const CLOCK_STEPS: LifeOptions = {
+  isMeddled: false,
+  happens({ clock }, operations) {
+    clock.offsetMs += (operations % 3 === 0 ? -25 : 25) * 3_600_000;
+  },
+};
+
+/** A sync fails, and there is no room for a new file: the word is not `clean`. */
+export const stopInRepair = (isSearch = false): Cases => {
+  const options = { ...NARROW, isSearch };
+  const isSync = ({ kind }: Operation): boolean => kind === 'sync';
+  return new Simulation(liveAndStop, options).failEverywhere(['EIO'], 'once', isSync);
+};
+
+/** Creates after which memory failed, and whose outcome is unknown. */
+export async function* createsInDoubtByMemory(): Cases {
+  const { requests } = await live(liveManyCreates);
+  for (let at = 0; at < requests; at += 1) {
+    const where = `memory fails at request ${at}`;
+    if (!isChosen(where)) continue;
+    const memoryFault = { at, lasts: 'once' } as const;
+    const { complaints, model } = await live(liveManyCreates, { memoryFault });
+    const inDoubt = model.unknownCount > 0 ? ['a create is in doubt'] : [];
+    yield complaintsAbout(where, [...complaints, ...inDoubt]);
+  }
+}
+
+/** Both changes at the same time. */
+const both =
+  (one: Change, other: Change): Change =>
+  (search) =>
+    one(() => other(search));
+
+const withoutKeys = inClass(CommitQueue<object, unknown>, 'add', (add) => (item, bytes) => {
+  return add({ ...(item as object), key: undefined }, bytes);
+});
+
+/** A create whose outcome is unknown is reported as refused. */
+const hideDoubt =
+  <Args extends unknown[]>(create: (...args: Args) => Promise<unknown>) =>
+  (...args: Args): Promise<unknown> =>
+    create(...args).catch((error: unknown) => {
+      throw error instanceof OutcomeUnknownError ? new StoreUnavailableError('A break') : error;
+    });
+
+/** Leaves out looks: by their number in each commit, 0 for those outside of one. */
+function skipLook(which: number): Change {
+  let looks = 0;
+  let isCommit = false;
+  const append = inClass(DataFile, 'append', (append) => async (lines: string) => {
+    looks = 0;
+    isCommit = true;
+    return append(lines).finally(() => (isCommit = false));
+  });
+  const check = inClass(DataFile, 'check', (check) => async (place?: Place) => {
+    looks += 1;
+    return (isCommit ? looks : 0) === which ? ('ours' as const) : check(place);
+  });
+  return both(append, check);
+}
+
+const ageByTimeOfDay = inClass(TestClock, 'startProcess', (start) => () => {
+  const clock = start();
+  return { ...clock, now: clock.timeOfDay };
+});
+
+/** A clean file has the word of one that is in use. */
+const sameWord = inClass({ prototype: zlib }, 'crc32', (crc32) => (data: string, crc?: number) => {
+  return crc32(data === 'clean' ? 'in use' : data, crc);
+});
+
+/** The write of a word into the first line. */
+const writeOf = (word: Word): RegExp =>
+  new RegExp(`; write \\S+pets\\.json \\${String(firstLine(word))}`);
+
+/** Words keep their CRC. */
+const acceptAnyCrc = inClass({ prototype: zlib }, 'crc32', (crc32) => (data: string | Buffer) => {
+  return typeof data === 'string' ? crc32(data) : 0;
+});
+
+const cleanAtClose = inClass(DataFile, 'close', (close, self) => async () => {
+  await self.markClean().catch(() => undefined);
+  return close();
+});
+
+type Break = readonly [what: string, search: Search];
+
+/** What must find nothing if nothing is broken. */
+export const SEARCHES: Search[] = [];
+
+function catches(search: Search, breaks: Readonly<Record<string, Change>>): readonly Break[] {
+  SEARCHES.push(search);
+  return Object.entries(breaks).map(([what, change]) => [what, () => change(search)]);
+}
+
+export const BREAKS: readonly Break[] = [
+  ...catches(byCrash(liveShortly), {
+    'does not sync its file': without(/; sync \S+pets\.json$/),
+    'does not sync a new file': without(/; sync \S+unfinished\S+$/),
+    'does not sync the folder': without(/; syncDirectory/),
+    'does not sync the folder above a new one': without(/; syncDirectory \/$/),
+    'gives a new file its name before its sync': broken.syncLate(/unfinished/, /^(link|rename)$/),
+    'acknowledges a create before the sync': broken.syncLate(/pets\.json$/, /^(write|close)/),
+    'does not say that its file is in use': without(writeOf('in use')),
+  }),
+  ...catches(byTornStart, { 'does not cut off what is torn': without(/; truncate/) }),
+  ...catches(byCrash(liveInDoubt), {
+    'writes commits without their keys': withoutKeys,
+    'finds no keys': inClass(IdempotencyKeys, 'find', () => () => undefined),
+  }),
+  ...catches(byFault(liveInDoubt, SYNC), {
+    'writes a new file without the keys': inClass(
+      IdempotencyKeys,
+      'entries',
+      () => function* () {},
+    ),
+    'writes a new file without the commit in doubt': without(/write \S+unfinished\S+ ,/),
+  }),
+  ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retrying('sync') }),
+  ...catches(byFault(liveAndKill, { ...SYNC, lasts: 'twice' }), {
+    'does not write the last commit again at a start': without(/^; write \S+pets\.json /),
+  }),
+  ...catches(byFault(liveOnce, FOLDER_SYNC), {
+    'takes a failed sync of a folder for one that succeeded': broken.ignoreFailedFolderSync,
+    'retries a failed sync of a folder': broken.retrying('syncDirectory'),
+  }),
+  ...catches(byFault(liveOnce, WRITE), {
+    'does not roll back a failed commit': without(/; truncate|^truncate \S+; write \S+ \]\n/),
+    'does not write the bracket of a roll-back': without(/^truncate \S+; write \S+ \]\n/),
+    'does not sync a roll-back': without(/^write \S+pets\.json \]\n; sync/),
+  }),
+  ...catches(byFault(liveOnce, { ...WRITE, kind: 'half' }), {
+    'does not cut off a failed commit': without(/; truncate/),
+    'takes half of a commit for all of it': broken.ignoreShortWrites,
+  }),
+  ...catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
+    'reports a create as refused if its sync failed': inClass(FileStore, 'create', hideDoubt),
+    'reports a create with a key as refused if its sync failed': inClass(
+      FileStore,
+      'createOnce',
+      hideDoubt,
+    ),
+  }),
+  ...catches(
+    by(() => stopInRepair(true)),
+    { 'says that its file is clean while it has to repair it': cleanAtClose },
+  ),
+  ...catches(by(flipBits), {
+    'accepts a wrong CRC': acceptAnyCrc,
+    'takes a damaged whole commit for torn': broken.hideEnd,
+  }),
+  ...catches(by(cutFiles), {
+    'takes a clean file for one in use': sameWord,
+  }),
+  ...catches(
+    by(() => new Simulation(liveInDoubt, { ...CLOCK_STEPS, isSearch: true }).crashEverywhere()),
+    { 'ages keys by the time of day': ageByTimeOfDay },
+  ),
+  ...catches(by(meddling.lockByAnother), { 'does not lock its file': broken.lockNothing(/./) }),
+  ...catches(by(meddling.startTwice), {
+    'does not lock a new file before its name': broken.lockNothing(/unfinished/),
+    'does not compare the file that it has locked with the path': broken.blindForPath,
+  }),
+  ...catches(byMeddling('the data file is removed'), { 'does not look after a sync': skipLook(2) }),
+  ...catches(byMeddling('the first pet is changed in its place'), {
+    'does not look before a write': skipLook(1),
+    'compares no time': broken.changeStat({ changedAt: 0n }),
+    'counts a changed file as the data file': inClass(DataFile, 'isThere', () => () => true),
+  }),
+  ...catches(byMeddling('the last pet is changed in its place'), {
+    'notes the time behind the sync': broken.noteLate,
+    'does not compare the commit that it has just written': inClass(
+      DataFile,
+      'check',
+      (check) => () => check(),
+    ),
+  }),
+  ...catches(byMeddling('the data file is cut'), {
+    'does not notice a hole before a commit': broken.ignoreHoles,
+  }),
+  ...catches(byMeddling('the data file is replaced'), {
+    'does not look right before a rename': skipLook(0),
+    'reports pets as saved whose file is not synced': without(/; sync \S+unfinished\S+$/),
+    'starts beside a saved file': broken.hideSavedFiles,
+    'reports each stop as a success': inClass(FileStore, 'durability', () => () => 'data file'),
+  }),
+  ...catches(by(meddling.meddleAtRest), { 'does not look each second': skipLook(0) }),
+  ...catches(by(meddling.replaceDuringReplacement), {
+    'gives a new file a name that another one has': broken.renameOver,
+    'changes a file that has a second name': broken.changeStat({ links: 1 }),
+  }),
+  ...catches(by(meddling.removeOnFullDisk), {
+    'keeps the room of a removed file': inClass(DataFile, 'isLinked', () => () => true),
+  }),
+  ...catches(by(meddling.restoreUnsynced), {
+    'believes a second sync': without(writeOf('not synced')),
+  }),
+  ...catches(by(createsInDoubtByMemory), {
+    'does not reserve memory before it writes': inClass(PetTable, 'reserve', () => () => undefined),
+  }),
+];

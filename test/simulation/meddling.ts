@@ -1,0 +1,379 @@
+/**
+ * What happens to the store from outside, before any of its operations: another program removes,
+ * replaces or edits the data file, or moves its folder; another process starts or takes the lock.
+ * Each acknowledged pet must be in the data file, in a saved file, or in the file that was moved; no
+ * file of another program may be overwritten; and what a stop reports must be true.
+ */
+
+import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
+import { intercept } from '../support/disk/intercept.ts';
+import { isChosen } from '../support/extent.ts';
+import type { Random } from '../support/random.ts';
+import { REX } from '../support/pets/rex.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { liveAndStop, type Script } from './callers.ts';
+import { tornFile } from './damage.ts';
+import { changeNames, FOLDER, type DiskImage } from './disk-image.ts';
+import { contentsOf, DATA_FILE, Life, live, type LifeOptions, type Operation } from './life.ts';
+import { complaintsAbout, isInSample, type Cases } from './simulation.ts';
+import { SimulatedDisk, systemError, type Fault } from './simulated-disk.ts';
+import { worstEnd } from './survival.ts';
+
+type Meddle = (disk: SimulatedDisk) => void;
+
+const FOREIGN = Buffer.from('[{"id":1,"name":"Foreign","categoryId":1}]\n');
+const BACKUP = '/data/backup.json';
+
+const edit =
+  (change: (content: Buffer) => Buffer | string): Meddle =>
+  (disk) =>
+    disk.edit(DATA_FILE, (content) => Buffer.from(change(content)));
+
+/** Makes the category of a pet, which is 7, an 8. */
+const changeAt = (content: Buffer, at: number): Buffer =>
+  at === -1 ? content : content.fill('8', at + CATEGORY.length, at + CATEGORY.length + 1);
+const CATEGORY = '"categoryId":';
+
+export const MEDDLING: Readonly<Record<string, Meddle>> = {
+  'the data file is removed': (disk) => disk.intrude(DATA_FILE),
+  'the data file is replaced': (disk) => disk.intrude(DATA_FILE, FOREIGN),
+  'the data file is replaced by a copy': (disk) => disk.restore(DATA_FILE),
+  'the data file is cut': edit((content) => content.subarray(0, content.length - 60)),
+  'the data file is emptied': edit(() => ''),
+  'the data file gets longer': edit((content) => `${String(content)} `),
+  'the first pet is changed in its place': edit((content) =>
+    changeAt(content, content.indexOf(CATEGORY)),
+  ),
+  'the last pet is changed in its place': edit((content) =>
+    changeAt(content, content.lastIndexOf(CATEGORY)),
+  ),
+  'its folder is moved away': (disk) => disk.moveFolder('/data', '/moved'),
+  'its folder is removed': (disk) => disk.moveFolder('/data'),
+  'its folder is replaced': (disk) => {
+    disk.moveFolder('/data', '/moved');
+    disk.image = changeNames(disk.image, [['/data', FOLDER]]);
+  },
+  // Harmless.
+  'the data file is touched': edit((content) => content),
+  'the data file gets a second name': (disk) => disk.addName(DATA_FILE, BACKUP),
+};
+const HARMLESS = /touched|second name/;
+
+/** Does this once, before an operation. */
+const before =
+  (at: number, meddle: Meddle): Required<LifeOptions>['happens'] =>
+  ({ disk }, operations) => {
+    if (operations === at) meddle(disk);
+  };
+
+const indexesOf = ({ operations }: Life, kind: Operation['kind']): readonly number[] =>
+  [...operations.keys()].filter((at) => {
+    return operations[at]!.kind === kind && operations[at]!.path === DATA_FILE;
+  });
+
+/** A sync of a commit that fails: a new file is written. */
+async function failingSync(): Promise<Fault> {
+  return { at: indexesOf(await live(liveAndStop), 'sync')[1]!, kind: 'EIO', lasts: 'once' };
+}
+
+/** Meddles before each operation of a running service: on a sound disk, and around a repair. */
+export async function* meddleEverywhere(what: string, disk: LifeOptions['disk'] = {}): Cases {
+  for (const faults of [[], [await failingSync()]]) {
+    const plain = await live(liveAndStop, { faults, disk });
+    const first = faults[0]?.at ?? indexesOf(plain, 'write')[0]!;
+    for (let at = first; at < lastLookOf(plain); at += 1) {
+      const where = `${what} before ${at}, with ${faults.length} faults`;
+      if (!isChosen(where)) continue;
+      const happens = before(at, MEDDLING[what]!);
+      const life = await live(liveAndStop, { faults, disk, happens, keepsFrom: at });
+      yield complaintsAbout(where, await judge(life, what, at));
+    }
+  }
+}
+
+/** A removed file leaves its room to a new one, on a disk without room for two. */
+export const removeOnFullDisk = (): Cases =>
+  meddleEverywhere('the data file is removed', { capacity: 2000 });
+
+/** Returns what is wrong after a program has meddled before this operation. */
+async function judge(life: Life, what: string, at: number): Promise<readonly string[]> {
+  const complaints = [...life.complaints];
+  const { operations } = life;
+  if (isUnnoticed(what, operations, at)) return complaints;
+  complaints.push(...lossesOf(life, at), ...(await falseReportsOf(life)));
+  if (HARMLESS.test(what) && !life.isClean) complaints.push('ends, though no harm was done');
+  // Between the last look and a rename nothing is noticed.
+  const next = operations.slice(at).find(({ kind }) => kind !== 'stat');
+  const isKept = contentsOf(life.disk.image).includes('Foreign') || next?.kind === 'rename';
+  if (what === 'the data file is replaced' && !isKept) complaints.push(OVERWRITTEN);
+  return complaints;
+}
+
+const OVERWRITTEN = 'overwrites the file of another program';
+
+/** The index of the last look of a stop: behind it, the word is written and the file closed. */
+function lastLookOf({ operations }: Life): number {
+  const kinds = operations.map(({ kind }) => kind);
+  return kinds.lastIndexOf('stat', kinds.lastIndexOf('write'));
+}
+
+/**
+ * True from the last look before a write up to the time that the store notes behind it: an edit that
+ * keeps the length is not noticed there.
+ */
+function isUnnoticed(what: string, operations: readonly Operation[], at: number): boolean {
+  const isWrite = (index: number): boolean => operations[index]?.kind === 'write';
+  const isNoted = isWrite(at - 1) && operations[at]?.kind === 'stat';
+  const isLook = isWrite(at + 1) && operations[at]?.kind === 'stat';
+  return what.endsWith('in its place') && (isNoted || isLook || isWrite(at));
+}
+
+/**
+ * The pets that are in no file at some moment. A kill -9 right after the removal of a file loses
+ * its pets, but the next create that is acknowledged has noticed the removal: the one in progress,
+ * unless the store had already looked.
+ */
+function lossesOf({ moments, operations }: Life, at: number): readonly string[] {
+  const sync = operations.findLastIndex(({ kind }, index) => kind === 'sync' && index < at);
+  const looks = operations.slice(sync, at).filter(({ kind }) => kind === 'stat');
+  const hasLooked = looks.some(({ path }) => path === DATA_FILE);
+  const { pets = [], inProgress = [] } = moments[0]?.known ?? {};
+  const unsafe = pets.length + (hasLooked ? inProgress.length : 0);
+  return moments.flatMap((moment) => {
+    if (moment.known.pets.length <= unsafe && moment !== moments.at(-1)) return [];
+    const lost = missing(moment.known.pets, moment.image, PETS);
+    return lost.map((pet) => `${moment.before}: lost ${pet.slice(0, 40)}`);
+  });
+}
+
+/** The data file and saved files, also in a folder that was moved. */
+const PETS = /pets\.json(\.saved-\w*)?$/;
+
+/** The pets that no file with such a path has after a power failure. */
+function missing(pets: readonly string[], image: DiskImage, paths: RegExp): readonly string[] {
+  const content = contentsOf(worstEnd(image), paths);
+  // In a file a key may follow, before the brace.
+  return pets.filter((pet) => !content.includes(pet.slice(0, -1)));
+}
+
+/** What a stop or an end said of its files, and was not so. */
+async function falseReportsOf({ isClean, where, disk, model }: Life): Promise<readonly string[]> {
+  const known = model.knowledge();
+  const has = (path: RegExp): boolean => missing(known.pets, disk.image, path).length === 0;
+  const complaints: string[] = [];
+  if (isClean && !has(/^\/data\/pets\.json$/)) complaints.push('exits with 0 without its pets');
+  if (where === 'saved file' && !has(SAVED)) complaints.push('saved not all pets');
+  const isSaved = [...disk.image.names.keys()].some((path) => SAVED.test(path));
+  if (!isClean && !isSaved) return complaints;
+  const next = await live(start, { image: worstEnd(disk.image), known });
+  if (isSaved && next.stores.length > 0) complaints.push('starts beside a saved file');
+  if (!isSaved && next.stores.length === 0) complaints.push(String(next.startError));
+  return [...complaints, ...next.complaints];
+}
+
+const SAVED = /^\/data\/pets\.json\.saved-\w+$/;
+
+const start: Script = (callers) => callers.start();
+
+/** A service at rest notices within two seconds what another program does to its file. */
+export async function* meddleAtRest(): Cases {
+  for (const [what, meddle] of Object.entries(MEDDLING)) {
+    if (!isChosen(what)) continue;
+    const life = new Life({ isMeddled: true });
+    await life.callers.start();
+    await life.callers.createOnce(3, 3);
+    meddle(life.disk);
+    await life.pass(1000);
+    await life.pass(1000);
+    life.kill();
+    const lost = missing(life.model.knowledge().pets, life.disk.image, PETS);
+    yield complaintsAbout(what, [...life.complaints, ...lost]);
+  }
+}
+
+/**
+ * During a start that replaces the file, or after its removal under a running service, another
+ * program puts a file at its path. The store overwrites no such file, except right after its last
+ * look before a rename, and no file that has a second name.
+ */
+export async function* replaceDuringReplacement(): Cases {
+  const { disk, model } = await live(liveAndStop);
+  const known = model.knowledge();
+  const { image } = disk;
+  disk.addName(DATA_FILE, BACKUP);
+  const linked = disk.image;
+  const backup = contentsOf(linked, /backup/);
+  disk.image = image;
+  disk.edit(DATA_FILE, () => Buffer.from(`[${known.pets.join(',\n')}]`));
+  const { at: removedAt } = await failingSync();
+  const happens = before(removedAt, MEDDLING['the data file is removed']!);
+  const isWithoutLinks = { happens, disk: { hasLinks: false } };
+  const scenes = [
+    { script: start, base: { image: linked, known }, first: 0, naming: 'rename' },
+    { script: start, base: { image: disk.image, known }, first: 0, naming: 'rename' },
+    { script: liveAndStop, base: isWithoutLinks, first: removedAt + 1, naming: 'rename' },
+    { script: liveAndStop, base: { happens }, first: removedAt + 1, naming: 'link' },
+  ];
+  for (const [scene, { script, base, first, naming }] of scenes.entries()) {
+    const { operations } = await live(script, base);
+    const named = operations.findIndex(
+      ({ kind }, at) => at > first && /^(link|rename)$/.test(kind),
+    );
+    const last = named === -1 ? operations.length - 1 : named;
+    for (let at = first; at <= last; at += 1) {
+      const where = `scene ${scene}, before ${at}`;
+      // Between the last look and a rename, nothing is noticed.
+      const isLate = operations.slice(at).find(({ kind }) => kind !== 'stat')?.kind === 'rename';
+      if (!isChosen(where) || (naming === 'rename' && isLate)) continue;
+      const put = before(at, MEDDLING['the data file is replaced']!);
+      const life = await live(script, {
+        ...base,
+        happens(...args) {
+          if (first > 0) happens(...args);
+          put(...args);
+        },
+      });
+      const left = contentsOf(life.disk.image);
+      const complaints = left.includes('Foreign') ? [] : [OVERWRITTEN];
+      if (scene === 0 && !left.includes(backup)) complaints.push('changes a backup');
+      yield complaintsAbout(where, complaints);
+    }
+  }
+}
+
+/** Turns of the microtask queue before the second start begins. Without --all, one in this many. */
+const TURNS = 400;
+const TURNS_SAMPLE = 15;
+
+/**
+ * A second process starts at any time during the start of a first one, or while that replaces its
+ * file since a sync has failed. One of them is let in, and no acknowledged pet is lost.
+ */
+export async function* startTwice(): Cases {
+  const { disk } = await live(liveAndStop);
+  const { image: torn } = await tornFile();
+  const found = { nothing: undefined, 'a clean file': disk.image, 'a torn file': torn };
+  for (const [what, image] of Object.entries(found)) {
+    for (const first of ['start', 'repair'] as const) {
+      for (const hasLinks of [true, false]) {
+        for (let turns = 0; turns < TURNS; turns += 1) {
+          const where = `${first} with ${what}, links ${hasLinks}, ${turns} turns`;
+          if (!isChosen(where) || !isInSample(where, TURNS_SAMPLE)) continue;
+          const two = new TwoProcesses(image, hasLinks);
+          await two.run(first === 'repair', turns);
+          yield complaintsAbout(where, await two.judge(first === 'start' && image === undefined));
+        }
+      }
+    }
+  }
+}
+
+class TwoProcesses {
+  readonly #disk: SimulatedDisk;
+  readonly #stores: FileStore[] = [];
+  readonly #acknowledged: string[] = [];
+  #bits = 4711;
+  #failsSync = false;
+
+  constructor(image: DiskImage | undefined, hasLinks: boolean) {
+    this.#disk = new SimulatedDisk(image);
+    this.#disk.hasLinks = hasLinks;
+  }
+
+  async run(repairs: boolean, turns: number): Promise<void> {
+    const first = this.#open();
+    if (repairs) await first;
+    this.#failsSync = repairs;
+    const creating = repairs ? this.#create() : undefined;
+    for (let turn = 0; turn < turns; turn += 1) await undefined;
+    await Promise.all([first, creating, this.#open()]);
+    await this.#create();
+    for (const store of this.#stores) await store.close().catch(() => undefined);
+  }
+
+  /** On a file system without links, a second first start is noticed by the next create. */
+  judge(isFirstStart: boolean): readonly string[] {
+    const mayBoth = isFirstStart && !this.#disk.hasLinks;
+    const complaints = missing(this.#acknowledged, this.#disk.image, PETS);
+    const count = this.#stores.length;
+    return count === 1 || (count === 2 && mayBoth) ? complaints : [`${count} processes are let in`];
+  }
+
+  async #open(): Promise<void> {
+    const disk = intercept(this.#disk.startProcess(true), ({ operation }, args, proceed) => {
+      if (operation !== 'sync' || !this.#failsSync) return proceed(...args);
+      this.#failsSync = false;
+      return Promise.reject(systemError('EIO', DATA_FILE));
+    });
+    const randomBits = (): number => (this.#bits += 1);
+    const options = { path: DATA_FILE, disk, ...new TestClock().options, randomBits };
+    await openFileStore(options).then(
+      (store) => this.#stores.push(store),
+      () => undefined,
+    );
+  }
+
+  async #create(): Promise<void> {
+    for (const store of this.#stores) {
+      const created = await store.create(REX).catch(() => undefined);
+      if (created !== undefined) this.#acknowledged.push(created.text);
+    }
+  }
+}
+
+/** Another process has locked the file: for a moment, or for long. */
+export async function* lockByAnother(): Cases {
+  const { disk } = await live(liveAndStop);
+  for (const tries of [1, 5, 100]) {
+    const happens: LifeOptions['happens'] = ({ disk, operations }) => {
+      const tried = operations.filter(({ kind }) => kind === 'lock').length;
+      disk.lockByAnother(DATA_FILE, tried < tries);
+    };
+    const { stores, startError } = await live(start, { image: disk.image, happens });
+    const isRight = stores.length === (tries < 10 ? 1 : 0);
+    yield complaintsAbout(`${tries} tries`, isRight ? [] : [`is let in: ${String(startError)}`]);
+  }
+}
+
+/**
+ * A copy of the data file is put in its place, and not synced. A start shows its pets only once they
+ * are durable. After a sync has failed, and a new file, too, the next start must not believe a
+ * second sync.
+ */
+export async function* restoreUnsynced(): Cases {
+  const { disk, model } = await live(liveAndStop);
+  const known = model.knowledge();
+  disk.restore(DATA_FILE);
+  const { image } = disk;
+  const at = indexesOf(await live(start, { image, known }), 'sync')[0]!;
+  const fails: Fault = { at, kind: 'EIO', lasts: 'once' };
+  const isFull: Fault = { at: at + 2, kind: 'ENOSPC', lasts: 'for ever' };
+  for (const faults of [[], [fails], [fails, isFull]]) {
+    const first = await live(start, { image, known, faults });
+    const next = await live(start, { image: first.disk.image, known });
+    const complaints = next.stores.length === 0 ? [String(next.startError)] : [];
+    for (const { stores, complaints: found, disk } of [first, next]) {
+      if (stores.length > 0) complaints.push(...found, ...missing(known.pets, disk.image, PETS));
+    }
+    yield complaintsAbout(`${faults.length} faults`, complaints);
+  }
+}
+
+/** Another program meddles with a running service at any operation, perhaps while others fail. */
+export async function meddleAtRandom(
+  left: LifeOptions,
+  random: Random,
+  faults: readonly Fault[],
+): Promise<readonly string[]> {
+  const what = random.pick(Object.keys(MEDDLING));
+  const at = 25 + random.below(60);
+  let isTried = false;
+  const happens: LifeOptions['happens'] = ({ disk, stores }, operations) => {
+    isTried ||= operations === at && stores.length > 0 && disk.image.names.has(DATA_FILE);
+    if (isTried && operations === at) MEDDLING[what]!(disk);
+  };
+  const life = await live(liveAndStop, { ...left, faults, happens });
+  const isSeen = at < lastLookOf(life) && !isUnnoticed(what, life.operations, at);
+  const reports = isTried && isSeen ? await falseReportsOf(life) : [];
+  return [...life.complaints, ...reports.map((report) => `${what} before ${at}: ${report}`)];
+}
