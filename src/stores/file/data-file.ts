@@ -76,7 +76,7 @@ export class DataFile {
     { disk, memory, path, folder }: DataFileDeps,
     file: DiskFile,
     place: Place,
-    known: FileStat = file.stat(),
+    known: FileStat,
   ) {
     this.#disk = disk;
     this.#memory = memory;
@@ -360,7 +360,8 @@ export async function createDataFile(
       await beforeName(newFile);
     },
   });
-  return { ...result, file: new DataFile(deps, file, place, known) };
+  // A file that may have the name was looked at before.
+  return { ...result, file: new DataFile(deps, file, place, known!) };
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */
