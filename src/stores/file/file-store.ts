@@ -548,28 +548,33 @@ export class FileStore implements PetStore {
 
   async #tick(): Promise<void> {
     if (this.#work !== undefined) return;
-    await this.#alone(() => {
+    await this.#alone(async () => {
       const state = this.#state;
       const isDue = state.name !== 'repairing' || this.#deps.clock.now() >= state.nextTryAt;
-      return isDue ? this.#try() : Promise.resolve();
+      if (isDue) await this.#try();
     });
   }
 
-  /** Checks the file, or tries to repair, or to save. */
-  async #try(): Promise<void> {
+  /**
+   * Checks the file, or tries to repair, or to save. Resolves with false if the system does not say
+   * what is at the path: then the next create or the next second asks again.
+   */
+  async #try(): Promise<boolean> {
     const state = this.#state;
     if (state.name !== 'working') {
       await this.#repair();
-      return this.#save();
+      await this.#save();
+      return true;
     }
     const { file } = state;
-    // If the system does not say, the next create or the next second asks again.
-    const answer = await file.check().catch(() => 'ours' as const);
+    const answer = await file.check().catch(() => undefined);
+    if (answer === undefined) return false;
     if (answer !== 'ours') await this.#leave(answer, file);
-    if (!file.ignoresTime || this.#hasToldOfTime) return;
+    if (!file.ignoresTime || this.#hasToldOfTime) return true;
     this.#hasToldOfTime = true;
     const event = 'The time of the data file changes by itself, and is not compared any more';
     this.#deps.logger('warn', event, { file: this.#deps.path });
+    return true;
   }
 
   async #close(): Promise<void> {
@@ -584,10 +589,11 @@ export class FileStore implements PetStore {
   async #stop(): Promise<void> {
     const { clock, logger, path } = this.#deps;
     const stoppingAt = this.#stoppingAt ?? clock.now();
-    await this.#try();
-    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+    let isKnown = await this.#try();
+    const isSafe = (): boolean => isKnown && this.durability() !== 'memory';
+    while (!isSafe() && clock.now() - stoppingAt < STOP_MS) {
       await clock.sleep(TICK_MS);
-      await this.#try();
+      isKnown = await this.#try();
     }
     const state = this.#state;
     if (state.name === 'closed') return;
@@ -599,8 +605,11 @@ export class FileStore implements PetStore {
         logger('warn', event, { cause: messageOf(error), file: path });
       });
     }
-    this.#whatHasThem = this.#describe(files);
-    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
+    this.#whatHasThem = isKnown
+      ? this.#describe(files)
+      : `${path} had all acknowledged pets, but the system does not say whether it is still there`;
+    const where = isKnown ? this.durability() : 'memory';
+    this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
   }
 
