@@ -4,6 +4,7 @@
  */
 
 import type { Disk, DiskFile, FileStat } from '../../src/stores/file/disk.ts';
+import { FIRST_LINE_BYTES, wordOf } from '../../src/stores/file/format.ts';
 import { intercept, type DiskCall, type Interceptor } from '../support/disk/intercept.ts';
 import { withMethod } from '../support/replaced-method.ts';
 import { DATA_FILE } from './life.ts';
@@ -156,10 +157,11 @@ export const noteLate: Change = onDisk((disk) => {
   };
 });
 
-/** What is at the path is always the file that the process has opened. */
+/** What is at the path is always the file that the process has opened, or has put there. */
 export const blindForPath: Change = onDisk(() => {
   let opened: DiskFile | undefined;
   return ({ operation, path }, args, proceed) => {
+    if (args[1] === DATA_FILE) opened = undefined;
     if (path !== DATA_FILE || args.length === 0) return proceed(...args);
     if (operation === 'stat') return opened?.stat() ?? proceed(...args);
     if (operation !== 'open') return proceed(...args);
@@ -167,9 +169,12 @@ export const blindForPath: Change = onDisk(() => {
   };
 });
 
-/** The end of a file, by which a whole commit is known, is not seen. */
+/** The end of a file in our form, by which a whole commit is known, is not seen. */
 export const hideEnd: Change = onCall<Promise<DiskFile>>('open', async (open, [, how]) => {
   const file = await open();
+  const start = Buffer.alloc(FIRST_LINE_BYTES);
+  await file.read(start, 0, start.length, 0);
   const sizeBytes = file.stat().sizeBytes - 2;
-  return how === 'create' ? file : { ...file, stat: () => ({ ...file.stat(), sizeBytes }) };
+  const hasMarks = how !== 'create' && wordOf(start) !== undefined;
+  return hasMarks ? { ...file, stat: () => ({ ...file.stat(), sizeBytes }) } : file;
 });

@@ -271,13 +271,6 @@ export async function liveInDoubt(callers: Callers): Promise<void> {
   await callers.retry();
 }
 
-/** Many creates, first one at a time and then together. */
-export async function liveManyCreates(callers: Callers): Promise<void> {
-  await callers.start();
-  for (let count = 0; count < 12; count += 1) await callers.create(3, 3);
-  await callers.stop();
-}
-
 /** Ten callers at the same time, with and without keys. */
 export async function liveTogether(callers: Callers): Promise<void> {
   await callers.start();

@@ -1,8 +1,8 @@
 /**
- * Damaged files: a bit is flipped, a file is cut off, a part of it is zeros, or something follows
- * its last commit. A start is refused and changes no file, or it shows exactly the pets of the
- * commits before. And what a crash leaves of a commit, at each position in a sector, is never
- * refused.
+ * Damaged files: a bit is flipped, a file is cut off, or a part of it is zeros. A start is refused
+ * and changes no file, or it shows exactly the pets of the commits before. And what a crash leaves
+ * of a commit, at each position in a sector, is never refused. What may follow the last commit is in
+ * stores/file/torn-commit.test.ts, rule by rule.
  */
 
 import { systemMemory } from '../../src/base/system.ts';
@@ -85,68 +85,6 @@ export async function* zeroParts(): Cases {
   }
 }
 
-/** Starts with what follows the last commit, by the six rules of what a crash may leave there. */
-export async function* tails(): Cases {
-  const found = await fileOfCommits(3);
-  const whole = found.bytes.subarray(0, -2);
-  const count = found.known.pets.length;
-  const startOf = (id: number): string => `,{"id":${id},"name":"`;
-  const [next, wrong, skipping] = [count + 1, count, count + 2].map(startOf) as [
-    string,
-    string,
-    string,
-  ];
-  const pet = `${next}Rex","categoryId":7}`;
-  const second = `${skipping}Tom","categoryId":7,"status":"sold"}`;
-  const mark = ' \t'.repeat(16);
-  const z = (length: number): string => '\0'.repeat(length);
-  // Fills the sector of the last commit, and the next ones.
-  const first = SECTOR_BYTES - (whole.length % SECTOR_BYTES);
-  const sector = `${next}${'x'.repeat(first - next.length)}`;
-  const more = 'x'.repeat(SECTOR_BYTES);
-  const key = `${pet.slice(0, -1)},"idempotencyKey":"0a`;
-  const RULES: readonly (readonly [torn: readonly string[], damage: readonly string[]])[] = [
-    // How it begins.
-    [
-      [',', next, `]${next.slice(1)}`, `]\n${next.slice(2)}`],
-      [wrong, skipping, ` ${next}`, '{'],
-    ],
-    // Zeros only in whole sectors.
-    [
-      [z(9), `,${z(9)}`, `]\n${z(9)}`, `${sector}${z(9)}`],
-      [`,{"${z(9)}`, `${sector}x${z(9)}`],
-    ],
-    [
-      [`${z(first)}${more}`, `${sector}${z(512)}x`],
-      [`${sector}${z(511)}x`, `${pet}${z(1)}`],
-    ],
-    // Nothing behind a mark.
-    [
-      [`${pet}${mark}`, `${pet}${mark}\n]`],
-      [`${pet}${mark}\n,`, `${pet}${mark}\n${second}`],
-    ],
-    // No whole commit.
-    [[], [`${pet}${mark}\n]\n`, `${pet}\n${second}${mark}\n]\n`, `${pet}\n]\n`]],
-    // Lines of pets.
-    [
-      [`${pet}\n`, `${pet}\n${second}`, `${pet} \t `, key],
-      [`${pet}\n${pet}`, `${next}\t`],
-    ],
-    [[], [`${key}x`, `${pet}x`, `${pet}x\n`, `${pet} x`, `${next}","color":"r`]],
-    // At most 24 MiB.
-    [[z(24 << 20)], [z((24 << 20) + 1)]],
-  ];
-  for (const [index, [torn, damage]] of RULES.entries()) {
-    for (const [at, tail] of [...torn, ...damage].entries()) {
-      const bytes = Buffer.concat([whole, Buffer.from(tail)]);
-      const name = `row ${index}, tail ${at}`;
-      const expected = at < torn.length ? count : REFUSED;
-      yield* startOn(`${name} in use`, found, withWord(bytes, 'in use'), expected);
-      yield* startOn(`${name} clean`, found, withWord(bytes, 'clean'), REFUSED);
-    }
-  }
-}
-
 /**
  * What a crash leaves of a commit that begins at each position in a sector, of its roll-back, and of
  * the next start. Everything is read, and nothing that is known is lost.
@@ -212,10 +150,7 @@ async function* startOn(name: string, found: Found, content: Buffer, expected: E
   const start = (callers: Callers): Promise<void> => callers.start();
   const pets = expected === REFUSED ? [] : known.pets.slice(0, expected);
   const options = { image: damaged, known: { ...known, pets }, keepsFrom: Infinity };
-  const { stores, complaints, startError, disk } = await live(start, {
-    ...options,
-    memory: systemMemory,
-  });
+  const { stores, complaints, startError, disk } = await live(start, options);
   const isRefused = stores.length === 0;
   const { names, files } = disk.image;
   const isChanged = names.size !== damaged.names.size || !files.get(id)!.cached.equals(content);

@@ -48,8 +48,6 @@ export interface LifeOptions {
   readonly isMeddled?: boolean;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
-  /** By default, memory that fails as `memoryFault` says. */
-  readonly memory?: Memory;
   /** What this disk cannot do. */
   readonly disk?: Partial<Pick<SimulatedDisk, 'hasLinks' | 'syncsFolders' | 'capacity'>>;
 }
@@ -118,8 +116,7 @@ export class Life implements Site {
 
   async #open(): Promise<FileStore> {
     const disk = this.disk.startProcess();
-    const memory = this.#options.memory ?? this.#memory();
-    const options = { disk, memory, ...this.clock.startProcess() };
+    const options = { disk, memory: this.#memory(), ...this.clock.startProcess() };
     const randomBits = (): number => this.#randomBits();
     const store = await openFileStore({ path: DATA_FILE, ...options, randomBits });
     void store.lost.then(() => this.#expectSafe(store));

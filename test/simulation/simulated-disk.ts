@@ -64,9 +64,6 @@ export const SECTOR_BYTES = 512;
 
 const OWNER = { user: 0, group: 0 };
 
-/** A process of another program. */
-const ANOTHER = {};
-
 const STRIKES = { once: 1, twice: 2, 'for ever': Infinity };
 
 export class SimulatedDisk {
@@ -84,8 +81,8 @@ export class SimulatedDisk {
   capacity = Infinity;
   /** The processes that were not killed. */
   readonly #alive: Set<object> = new Set();
-  /** By file, the process that has locked it. */
-  readonly #locked: Map<number, object> = new Map();
+  /** The files that a process has locked. */
+  readonly #locked: Set<number> = new Set();
   /** The files that are open, once for each time. */
   #open: readonly number[] = [];
   /** How often another folder was put at its path. */
@@ -129,7 +126,7 @@ export class SimulatedDisk {
           const id = this.#idAt(path);
           // A caller that gets an error cannot close it.
           if (failure === undefined) this.#open = [...this.#open, id];
-          return this.#openFile(id, run, self);
+          return this.#openFile(id, run);
         }),
       stat: (path) =>
         run('stat', path, () => {
@@ -190,13 +187,6 @@ export class SimulatedDisk {
     this.image = syncNames(this.image, dirname(path));
   }
 
-  /** Another process locks the file, or frees it. */
-  lockByAnother(path: string, isLocked: boolean): void {
-    const id = this.#idAt(path);
-    if (isLocked) this.#locked.set(id, ANOTHER);
-    else if (this.#locked.get(id) === ANOTHER) this.#locked.delete(id);
-  }
-
   /** Another program changes the file in its place, and syncs it; its time changes in any case. */
   edit(path: string, change: (content: Buffer) => Buffer): void {
     const id = this.#idAt(path);
@@ -227,7 +217,7 @@ export class SimulatedDisk {
   #killAll(): void {
     this.#alive.clear();
     this.#open = [];
-    for (const [id, holder] of this.#locked) if (holder !== ANOTHER) this.#locked.delete(id);
+    this.#locked.clear();
     // The next one cannot know that a sync failed in an earlier one, so no store could do better.
     this.image = oweNames(this.image);
   }
@@ -238,7 +228,7 @@ export class SimulatedDisk {
     return id;
   }
 
-  #openFile(id: number, run: Run, self: object): DiskFile {
+  #openFile(id: number, run: Run): DiskFile {
     let isHolder = false;
     // The one to which it was renamed last.
     const pathNow = (): string => {
@@ -283,7 +273,7 @@ export class SimulatedDisk {
         run('lock', pathNow(), () => {
           if (this.#locked.has(id)) return false;
           isHolder = how === 'exclusive';
-          if (isHolder) this.#locked.set(id, self);
+          if (isHolder) this.#locked.add(id);
           return true;
         }),
       close: async () => {

@@ -8,7 +8,7 @@ import { after } from 'node:test';
 import { TestsOfCases } from '../support/run-before-tests.ts';
 import { BREAKS, CLOCK_STEPS, createsInDoubtByMemory, stopInRepair } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
-import { crashImages, cutFiles, flipBits, tails, zeroParts } from './damage.ts';
+import { crashImages, cutFiles, flipBits, zeroParts } from './damage.ts';
 import * as meddling from './meddling.ts';
 import { Simulation, Tried, type Cases } from './simulation.ts';
 import type { Fault } from './simulated-disk.ts';
@@ -54,7 +54,6 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   'A file of another program is not replaced': meddling.replaceDuringReplacement,
   'A removed data file leaves its room to a new one': meddling.removeOnFullDisk,
   'One of two processes that start at the same time is let in': meddling.startTwice,
-  'A start waits for a second if another process has locked the file': meddling.lockByAnother,
   'A start does not believe a second sync of a restored file': meddling.restoreUnsynced,
   'No key is lost if the clock steps by 25 hours, to and fro, at each operation': () =>
     new Simulation(liveInDoubt, CLOCK_STEPS).crashEverywhere(),
@@ -68,7 +67,6 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   'A start with a flipped bit in a file is refused': flipBits,
   'A start with a file that is cut off shows the commits before, or is refused': cutFiles,
   'A start with zeros that no crash leaves in a file is refused': zeroParts,
-  'A start drops a tail only if a crash may have left it': tails,
   'What a crash leaves of a commit at any position in a sector is read': crashImages,
 };
 
