@@ -144,7 +144,8 @@ export class DataFile {
     const look = this.#look();
     if (look === 'touched' && (await this.#hasKnownContent(place))) {
       this.#touches += 1;
-      return 'ours';
+      // Another program may have changed it while it was compared.
+      return this.check(place);
     }
     if (look === 'ours' || look === 'removed') return look;
     this.#isChanged = true;
