@@ -76,15 +76,25 @@ async function failingSync(): Promise<Fault> {
   return { at: indexesOf(await live(liveAndStop), 'sync')[1]!, kind: 'EIO', lasts: 'once' };
 }
 
-/** Meddles before each operation of a running service: on a sound disk, and around a repair. */
+/** So many operations after a file was touched, the store has compared its content. */
+const COMPARED_AFTER = 5;
+
+/**
+ * Meddles before each operation of a running service: on a sound disk, around a repair, and right
+ * after the file was touched, while the store compares its content.
+ */
 export async function* meddleEverywhere(what: string, disk: LifeOptions['disk'] = {}): Cases {
-  for (const faults of [[], [await failingSync()]]) {
+  const touch = MEDDLING['the data file is touched']!;
+  for (const [scene, faults] of [[], [await failingSync()], []].entries()) {
     const plain = await live(liveAndStop, { faults, disk });
     const first = faults[0]?.at ?? indexesOf(plain, 'write')[0]!;
     for (let at = first; at < lastLookOf(what, plain); at += 1) {
-      const where = `${what} before ${at}, with ${faults.length} faults`;
+      const where = `${what} before ${at}, scene ${scene}`;
       if (!isChosen(where)) continue;
-      const happens = before(at, MEDDLING[what]!);
+      const happens: LifeOptions['happens'] = ({ disk }, operations) => {
+        if (scene === 2 && operations === at - COMPARED_AFTER) touch(disk);
+        if (operations === at) MEDDLING[what]!(disk);
+      };
       const life = await live(liveAndStop, { faults, disk, happens, keepsFrom: at });
       yield complaintsAbout(where, await judge(life, what, at));
     }

@@ -605,19 +605,17 @@ export class FileStore implements PetStore {
         logger('warn', event, { cause: messageOf(error), file: path });
       });
     }
-    this.#whatHasThem = isKnown
-      ? this.#describe(files)
-      : `${path} had all acknowledged pets, but the system does not say whether it is still there`;
     const where = isKnown ? this.durability() : 'memory';
+    this.#whatHasThem = this.#describe(where, files);
     this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
   }
 
   /** Returns what has the acknowledged pets, for an operator. */
-  #describe(files: readonly DataFile[]): string {
+  #describe(where: WherePetsAre, files: readonly DataFile[]): string {
     const { path } = this.#deps;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
-    if (this.durability() === 'data file') return `${path} has ${all}`;
+    if (where === 'data file') return `${path} has ${all}`;
     if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
