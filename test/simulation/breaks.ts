@@ -54,14 +54,11 @@ interface KnownFault extends Omit<Fault, 'at'> {
 }
 
 /** By a failure of such operations. */
-function byFault(script: Script, known: KnownFault, options: LifeOptions = {}): Search {
-  const { on, path: pattern, kind, lasts } = known;
+function byFault(script: Script, known: KnownFault): Search {
   const isKnown = ({ kind, path }: Operation): boolean =>
-    isWhole || (kind === on && pattern.test(path));
-  return by(() => {
-    const simulation = new Simulation(script, { ...options, isSearch: true });
-    return simulation.failEverywhere([kind], lasts, isKnown);
-  });
+    isWhole || (kind === known.on && known.path.test(path));
+  const simulation = (): Simulation => new Simulation(script, { isSearch: true });
+  return by(() => simulation().failEverywhere([known.kind], known.lasts, isKnown));
 }
 
 const SYNC: KnownFault = { on: 'sync', path: /pets\.json$/, kind: 'EIO', lasts: 'once' };
@@ -71,9 +68,6 @@ const FOLDER_SYNC: KnownFault = { on: 'syncDirectory', path: /data$/, kind: 'EIO
 /** By another program that does this. */
 const byMeddling = (what: string): Search => by(() => meddling.meddleEverywhere(what));
 
-/** Room for the data file of `liveAndStop`, but not for a second one. */
-const NARROW: LifeOptions = { disk: { capacity: 1700 } };
-
 /** The time of day steps to and fro at each operation, by longer than a key is kept. */
 export const CLOCK_STEPS: LifeOptions = {
   isMeddled: false,
@@ -82,9 +76,9 @@ export const CLOCK_STEPS: LifeOptions = {
   },
 };
 
-/** A sync fails, and there is no room for a new file: the word is not `clean`. */
+/** A sync fails, and there is no room for a second file: the word is not `clean`. */
 export const stopInRepair = (isSearch = false): Cases => {
-  const options = { ...NARROW, isSearch };
+  const options = { disk: { capacity: 1700 }, isSearch };
   const isSync = ({ kind }: Operation): boolean => kind === 'sync';
   return new Simulation(liveAndStop, options).failEverywhere(['EIO'], 'once', isSync);
 };
@@ -162,11 +156,10 @@ const cleanAtClose = inClass(DataFile, 'close', (close, self) => async () => {
 
 type Break = readonly [what: string, search: Search];
 
-/** What must find nothing if nothing is broken. */
-export const SEARCHES: Search[] = [];
+const searches: Search[] = [];
 
 function catches(search: Search, breaks: Readonly<Record<string, Change>>): readonly Break[] {
-  SEARCHES.push(search);
+  searches.push(search);
   return Object.entries(breaks).map(([what, change]) => [what, () => change(search)]);
 }
 
@@ -276,3 +269,7 @@ export const BREAKS: readonly Break[] = [
     'does not reserve memory before it writes': inClass(PetTable, 'reserve', () => () => undefined),
   }),
 ];
+
+export async function* searchSoundStore(): Cases {
+  for (const search of searches) yield search();
+}

@@ -155,7 +155,7 @@ function lossesOf({ moments, operations }: Life, at: number): readonly string[] 
   const unsafe = pets.length + (hasLooked ? inProgress.length : 0);
   return moments.flatMap((moment) => {
     if (moment.known.pets.length <= unsafe && moment !== moments.at(-1)) return [];
-    const lost = missing(moment.known.pets, moment.image, PETS);
+    const lost = missing(moment.known.pets, worstEnd(moment.image), PETS);
     return lost.map((pet) => `${moment.before}: lost ${pet.slice(0, 40)}`);
   });
 }
@@ -163,23 +163,31 @@ function lossesOf({ moments, operations }: Life, at: number): readonly string[] 
 /** The data file and saved files, also in a folder that was moved. */
 const PETS = /pets\.json(\.saved-\w*)?$/;
 
-/** The pets that no file with such a path has after a power failure. */
+/** The pets that no file with such a path has. */
 function missing(pets: readonly string[], image: DiskImage, paths: RegExp): readonly string[] {
-  const content = contentsOf(worstEnd(image), paths);
+  const content = contentsOf(image, paths);
   // In a file a key may follow, before the brace.
   return pets.filter((pet) => !content.includes(pet.slice(0, -1)));
 }
 
-/** What a stop or an end said of its files, and was not so. */
-async function falseReportsOf({ isClean, where, disk, model }: Life): Promise<readonly string[]> {
+/**
+ * What a stop or an end said of its files, and was not so after a power failure. On a disk that
+ * fails, too, it is as much as can be said that the pets are in files with these names: the name of
+ * a new file, or the end that another program has changed, may not be durable.
+ */
+async function falseReportsOf(
+  { isClean, where, disk, model }: Life,
+  isFaulty = false,
+): Promise<readonly string[]> {
   const known = model.knowledge();
-  const has = (path: RegExp): boolean => missing(known.pets, disk.image, path).length === 0;
+  const image = worstEnd(disk.image, isFaulty);
+  const has = (path: RegExp): boolean => missing(known.pets, image, path).length === 0;
   const complaints: string[] = [];
   if (isClean && !has(/^\/data\/pets\.json$/)) complaints.push('exits with 0 without its pets');
   if (where === 'saved file' && !has(SAVED)) complaints.push('saved not all pets');
-  const isSaved = [...disk.image.names.keys()].some((path) => SAVED.test(path));
-  if (!isClean && !isSaved) return complaints;
-  const next = await live(start, { image: worstEnd(disk.image), known });
+  const isSaved = [...image.names.keys()].some((path) => SAVED.test(path));
+  if (isFaulty || (!isClean && !isSaved)) return complaints;
+  const next = await live(start, { image, known });
   if (isSaved && next.stores.length > 0) complaints.push('starts beside a saved file');
   if (!isSaved && next.stores.length === 0) complaints.push(String(next.startError));
   return [...complaints, ...next.complaints];
@@ -200,7 +208,7 @@ export async function* meddleAtRest(): Cases {
     await life.pass(1000);
     await life.pass(1000);
     life.kill();
-    const lost = missing(life.model.knowledge().pets, life.disk.image, PETS);
+    const lost = missing(life.model.knowledge().pets, worstEnd(life.disk.image), PETS);
     yield complaintsAbout(what, [...life.complaints, ...lost]);
   }
 }
@@ -308,7 +316,7 @@ class TwoProcesses {
   /** On a file system without links, a second first start is noticed by the next create. */
   judge(isFirstStart: boolean): readonly string[] {
     const mayBoth = isFirstStart && !this.#disk.hasLinks;
-    const complaints = missing(this.#acknowledged, this.#disk.image, PETS);
+    const complaints = missing(this.#acknowledged, worstEnd(this.#disk.image), PETS);
     const count = this.#stores.length;
     return count === 1 || (count === 2 && mayBoth) ? complaints : [`${count} processes are let in`];
   }
@@ -353,7 +361,8 @@ export async function* restoreUnsynced(): Cases {
     const next = await live(start, { image: first.disk.image, known });
     const complaints = next.stores.length === 0 ? [String(next.startError)] : [];
     for (const { stores, complaints: found, disk } of [first, next]) {
-      if (stores.length > 0) complaints.push(...found, ...missing(known.pets, disk.image, PETS));
+      const lost = missing(known.pets, worstEnd(disk.image), PETS);
+      if (stores.length > 0) complaints.push(...found, ...lost);
     }
     yield complaintsAbout(`${faults.length} faults`, complaints);
   }
@@ -375,6 +384,6 @@ export async function meddleAtRandom(
   const last = lastLookOf(what, await live(liveAndStop, { ...left, faults }));
   const life = await live(liveAndStop, { ...left, faults, happens });
   const isSeen = at < last && !isUnnoticed(what, life, at);
-  const reports = isTried && isSeen ? await falseReportsOf(life) : [];
+  const reports = isTried && isSeen ? await falseReportsOf(life, faults.length > 0) : [];
   return [...life.complaints, ...reports.map((report) => `${what} before ${at}: ${report}`)];
 }

@@ -5,14 +5,22 @@
  */
 
 import { after } from 'node:test';
+import { isWhole } from '../support/extent.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
-import { BREAKS, CLOCK_STEPS, createsInDoubtByMemory, stopInRepair } from './breaks.ts';
+import {
+  BREAKS,
+  CLOCK_STEPS,
+  createsInDoubtByMemory,
+  searchSoundStore,
+  stopInRepair,
+} from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
 import { crashImages, cutFiles, flipBits, zeroParts } from './damage.ts';
+import type { Operation } from './life.ts';
 import * as meddling from './meddling.ts';
 import { Simulation, Tried, type Cases } from './simulation.ts';
 import type { Fault } from './simulated-disk.ts';
-import { plainEnds } from './survival.ts';
+import { endsWithNames, plainEnds } from './survival.ts';
 
 const DURATIONS = ['once', 'for ever'] as const;
 const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][]>> = {
@@ -22,6 +30,9 @@ const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][
 };
 /** Different faults lead to the same files. */
 const shortly = { tried: new Tried() };
+/** What gives or removes names. */
+const isOfName = ({ kind }: Operation): boolean => /^(link|rename|syncDirectory)$/.test(kind);
+
 const RUNS: Readonly<Record<string, () => Cases>> = {
   'No pet is lost if the process or the power ends at any operation, twice': () =>
     new Simulation(liveShortly, shortly).crashEverywhere(),
@@ -42,6 +53,18 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
       ],
     ]),
   ),
+  'No pet is lost where no file can have two names, if an operation fails and it ends anywhere':
+    () =>
+      new Simulation(liveShortly, { disk: { hasLinks: false } }).failEverywhere(
+        ['EIO'],
+        'once',
+        isOfName,
+      ),
+  'No pet is lost where no folder is synced, if it ends anywhere and its names are kept': () =>
+    new Simulation(liveShortly, {
+      disk: { syncsFolders: false },
+      ends: endsWithNames,
+    }).crashEverywhere(),
   'A pet with a key exists once if two operations fail and its client retries': () =>
     new Simulation(liveInDoubt, { ends: plainEnds }).failEverywhere(['EIO'], 'twice'),
   ...Object.fromEntries(
@@ -64,6 +87,7 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
     ),
   'A stop without room for a repair leaves a file that is read': stopInRepair,
   'Failing memory leaves no create in doubt': createsInDoubtByMemory,
+  ...(isWhole && { 'The searches for breaks find nothing in a sound store': searchSoundStore }),
   'A start with a flipped bit in a file is refused': flipBits,
   'A start with a file that is cut off shows the commits before, or is refused': cutFiles,
   'A start with zeros that no crash leaves in a file is refused': zeroParts,
