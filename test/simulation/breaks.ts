@@ -13,7 +13,7 @@ import { FileStore } from '../../src/stores/file/file-store.ts';
 import { firstLine, type Place, type Word } from '../../src/stores/file/format.ts';
 import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
-import { isChosen, isWhole } from '../support/extent.ts';
+import { isWhole } from '../support/extent.ts';
 import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
 import { inClass, without, type Change, type Search } from './broken-disks.ts';
@@ -26,9 +26,9 @@ import {
   type Script,
 } from './callers.ts';
 import { cutFiles, flipBits, tornFile } from './damage.ts';
-import { live, type LifeOptions, type Operation } from './life.ts';
+import type { LifeOptions, Operation } from './life.ts';
 import * as meddling from './meddling.ts';
-import { complaintsAbout, Simulation, type Cases } from './simulation.ts';
+import { Simulation, type Cases } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
 
 function by(casesOf: () => Cases): Search {
@@ -65,6 +65,14 @@ const SYNC: KnownFault = { on: 'sync', path: /pets\.json$/, kind: 'EIO', lasts: 
 const WRITE: KnownFault = { on: 'write', path: /pets\.json$/, kind: 'late', lasts: 'once' };
 const FOLDER_SYNC: KnownFault = { on: 'syncDirectory', path: /data$/, kind: 'EIO', lasts: 'once' };
 
+/** By memory that fails, perhaps while a new file must be written. */
+const byMemory = (lasts: 'once' | 'for ever', inRepair: boolean): Search =>
+  by(async function* () {
+    const faults = inRepair ? [await meddling.failingSync()] : [];
+    const simulation = new Simulation(liveAndStop, { faults, isSearch: true });
+    yield* simulation.failMemoryEverywhere(lasts);
+  });
+
 /** By another program that does this. */
 const byMeddling = (what: string): Search => by(() => meddling.meddleEverywhere(what));
 
@@ -75,26 +83,6 @@ export const CLOCK_STEPS: LifeOptions = {
     clock.offsetMs += (operations % 3 === 0 ? -25 : 25) * 3_600_000;
   },
 };
-
-/** A sync fails, and there is no room for a second file: the word is not `clean`. */
-export const stopInRepair = (isSearch = false): Cases => {
-  const options = { disk: { capacity: 1700 }, isSearch };
-  const isSync = ({ kind }: Operation): boolean => kind === 'sync';
-  return new Simulation(liveAndStop, options).failEverywhere(['EIO'], 'once', isSync);
-};
-
-/** Creates after which memory failed, and whose outcome is unknown. */
-export async function* createsInDoubtByMemory(): Cases {
-  const { requests } = await live(liveAndStop);
-  for (let at = 0; at < requests; at += 1) {
-    const where = `memory fails at request ${at}`;
-    if (!isChosen(where)) continue;
-    const memoryFault = { at, lasts: 'once' } as const;
-    const { complaints, model } = await live(liveAndStop, { memoryFault });
-    const inDoubt = model.unknownCount > 0 ? ['a create is in doubt'] : [];
-    yield complaintsAbout(where, [...complaints, ...inDoubt]);
-  }
-}
 
 /** Both changes at the same time. */
 const both =
@@ -211,10 +199,9 @@ export const BREAKS: readonly Break[] = [
       hideDoubt,
     ),
   }),
-  ...catches(
-    by(() => stopInRepair(true)),
-    { 'says that its file is clean while it has to repair it': cleanAtClose },
-  ),
+  ...catches(byMemory('for ever', true), {
+    'says that its file is clean while it has to repair it': cleanAtClose,
+  }),
   ...catches(by(flipBits), {
     'accepts a wrong CRC': acceptAnyCrc,
     'takes a damaged whole commit for torn': broken.hideEnd,
@@ -254,18 +241,7 @@ export const BREAKS: readonly Break[] = [
     'starts beside a saved file': broken.hideSavedFiles,
     'reports each stop as a success': inClass(FileStore, 'durability', () => () => 'data file'),
   }),
-  ...catches(by(meddling.meddleAtRest), { 'does not look each second': skipLook(0) }),
-  ...catches(by(meddling.replaceDuringReplacement), {
-    'gives a new file a name that another one has': broken.renameOver,
-    'changes a file that has a second name': broken.changeStat({ links: 1 }),
-  }),
-  ...catches(by(meddling.removeOnFullDisk), {
-    'keeps the room of a removed file': inClass(DataFile, 'isLinked', () => () => true),
-  }),
-  ...catches(by(meddling.restoreUnsynced), {
-    'believes a second sync': without(writeOf('not synced')),
-  }),
-  ...catches(by(createsInDoubtByMemory), {
+  ...catches(byMemory('once', false), {
     'does not reserve memory before it writes': inClass(PetTable, 'reserve', () => () => undefined),
   }),
 ];

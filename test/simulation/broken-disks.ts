@@ -123,11 +123,6 @@ export const retrying = (operation: 'sync' | 'syncDirectory'): Change =>
 export const lockNothing = (pattern: RegExp): Change =>
   onCall('lock', (lock, _, path) => (pattern.test(path) ? Promise.resolve(true) : lock()));
 
-/** A new file gets its name even if another one has it. */
-export const renameOver: Change = onCall('link', (_, [from, to], __, disk) =>
-  disk.rename(String(from), String(to)),
-);
-
 /** No saved file is seen. */
 export const hideSavedFiles: Change = onCall<Promise<string[]>>('list', async (list) => {
   return (await list()).filter((name) => !name.includes('.saved-'));

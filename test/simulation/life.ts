@@ -49,7 +49,7 @@ export interface LifeOptions {
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
   /** What this disk cannot do. */
-  readonly disk?: Partial<Pick<SimulatedDisk, 'hasLinks' | 'syncsFolders' | 'capacity'>>;
+  readonly disk?: Partial<Pick<SimulatedDisk, 'hasLinks' | 'syncsFolders'>>;
 }
 
 /** Runs a script to its end. */
@@ -152,8 +152,11 @@ export class Life implements Site {
     this.#keep('the next start');
   }
 
-  /** Ends the life, and keeps its last moment. */
+  /** Ends the life, and keeps its last moment. Memory alone leaves no create in doubt. */
   end(): void {
+    const { faults = [], memoryFault } = this.#options;
+    const isMemoryOnly = memoryFault !== undefined && faults.length === 0;
+    if (isMemoryOnly && this.model.unknownCount > 0) this.#complain('memory causes a doubt');
     this.#keep('the end');
   }
 

@@ -22,7 +22,6 @@ import { worstEnd } from './survival.ts';
 type Meddle = (disk: SimulatedDisk) => void;
 
 const FOREIGN = Buffer.from('[{"id":1,"name":"Foreign","categoryId":1}]\n');
-const BACKUP = '/data/backup.json';
 
 const edit =
   (change: (content: Buffer) => Buffer | string): Meddle =>
@@ -55,25 +54,17 @@ export const MEDDLING: Readonly<Record<string, Meddle>> = {
   },
   // Harmless.
   'the data file is touched': edit((content) => content),
-  'the data file gets a second name': (disk) => disk.addName(DATA_FILE, BACKUP),
+  'the data file gets a second name': (disk) => disk.addName(DATA_FILE, '/data/backup.json'),
 };
 const HARMLESS = /touched|second name/;
 
-/** Does this once, before an operation. */
-const before =
-  (at: number, meddle: Meddle): Required<LifeOptions>['happens'] =>
-  ({ disk }, operations) => {
-    if (operations === at) meddle(disk);
-  };
-
-const indexesOf = ({ operations }: Life, kind: Operation['kind']): readonly number[] =>
-  [...operations.keys()].filter((at) => {
-    return operations[at]!.kind === kind && operations[at]!.path === DATA_FILE;
-  });
-
-/** A sync of a commit that fails: a new file is written. */
-async function failingSync(): Promise<Fault> {
-  return { at: indexesOf(await live(liveAndStop), 'sync')[1]!, kind: 'EIO', lasts: 'once' };
+/** The second sync of a commit fails: a new file is written. */
+export async function failingSync(): Promise<Fault> {
+  const { operations } = await live(liveAndStop);
+  const isSync = ({ kind, path }: Operation): boolean => kind === 'sync' && path === DATA_FILE;
+  const first = operations.findIndex(isSync) + 1;
+  const at = first + operations.slice(first).findIndex(isSync);
+  return { at, kind: 'EIO', lasts: 'once' };
 }
 
 /** So many operations after a file was touched, the store has compared its content. */
@@ -83,11 +74,14 @@ const COMPARED_AFTER = 5;
  * Meddles before each operation of a running service: on a sound disk, around a repair, and right
  * after the file was touched, while the store compares its content.
  */
-export async function* meddleEverywhere(what: string, disk: LifeOptions['disk'] = {}): Cases {
+export async function* meddleEverywhere(what: string): Cases {
   const touch = MEDDLING['the data file is touched']!;
   for (const [scene, faults] of [[], [await failingSync()], []].entries()) {
-    const plain = await live(liveAndStop, { faults, disk });
-    const first = faults[0]?.at ?? indexesOf(plain, 'write')[0]!;
+    const plain = await live(liveAndStop, { faults });
+    const wrote = plain.operations.findIndex(({ kind, path }) => {
+      return kind === 'write' && path === DATA_FILE;
+    });
+    const first = faults[0]?.at ?? wrote;
     for (let at = first; at < lastLookOf(what, plain); at += 1) {
       const where = `${what} before ${at}, scene ${scene}`;
       if (!isChosen(where)) continue;
@@ -95,15 +89,11 @@ export async function* meddleEverywhere(what: string, disk: LifeOptions['disk'] 
         if (scene === 2 && operations === at - COMPARED_AFTER) touch(disk);
         if (operations === at) MEDDLING[what]!(disk);
       };
-      const life = await live(liveAndStop, { faults, disk, happens, keepsFrom: at });
+      const life = await live(liveAndStop, { faults, happens, keepsFrom: at });
       yield complaintsAbout(where, await judge(life, what, at));
     }
   }
 }
-
-/** A removed file leaves its room to a new one, on a disk without room for two. */
-export const removeOnFullDisk = (): Cases =>
-  meddleEverywhere('the data file is removed', { capacity: 2000 });
 
 /** Returns what is wrong after a program has meddled before this operation. */
 async function judge(life: Life, what: string, at: number): Promise<readonly string[]> {
@@ -115,11 +105,10 @@ async function judge(life: Life, what: string, at: number): Promise<readonly str
   // Between the last look and a rename nothing is noticed.
   const next = operations.slice(at).find(({ kind }) => kind !== 'stat');
   const isKept = contentsOf(life.disk.image).includes('Foreign') || next?.kind === 'rename';
-  if (what === 'the data file is replaced' && !isKept) complaints.push(OVERWRITTEN);
+  const isForeign = what === 'the data file is replaced';
+  if (isForeign && !isKept) complaints.push('overwrites the file of another program');
   return complaints;
 }
-
-const OVERWRITTEN = 'overwrites the file of another program';
 
 /**
  * The index of the last look of a stop: behind it, the word is written and the file closed. A stop
@@ -196,72 +185,6 @@ async function falseReportsOf(
 const SAVED = /^\/data\/pets\.json\.saved-\w+$/;
 
 const start: Script = (callers) => callers.start();
-
-/** A service at rest notices within two seconds what another program does to its file. */
-export async function* meddleAtRest(): Cases {
-  for (const [what, meddle] of Object.entries(MEDDLING)) {
-    if (!isChosen(what)) continue;
-    const life = new Life({ isMeddled: true });
-    await life.callers.start();
-    await life.callers.createOnce(3, 3);
-    meddle(life.disk);
-    await life.pass(1000);
-    await life.pass(1000);
-    life.kill();
-    const lost = missing(life.model.knowledge().pets, worstEnd(life.disk.image), PETS);
-    yield complaintsAbout(what, [...life.complaints, ...lost]);
-  }
-}
-
-/**
- * During a start that replaces the file, or after its removal under a running service, another
- * program puts a file at its path. The store overwrites no such file, except right after its last
- * look before a rename, and no file that has a second name.
- */
-export async function* replaceDuringReplacement(): Cases {
-  const { disk, model } = await live(liveAndStop);
-  const known = model.knowledge();
-  const { image } = disk;
-  disk.addName(DATA_FILE, BACKUP);
-  const linked = disk.image;
-  const backup = contentsOf(linked, /backup/);
-  disk.image = image;
-  disk.edit(DATA_FILE, () => Buffer.from(`[${known.pets.join(',\n')}]`));
-  const { at: removedAt } = await failingSync();
-  const happens = before(removedAt, MEDDLING['the data file is removed']!);
-  const isWithoutLinks = { happens, disk: { hasLinks: false } };
-  const scenes = [
-    { script: start, base: { image: linked, known }, first: 0, naming: 'rename' },
-    { script: start, base: { image: disk.image, known }, first: 0, naming: 'rename' },
-    { script: liveAndStop, base: isWithoutLinks, first: removedAt + 1, naming: 'rename' },
-    { script: liveAndStop, base: { happens }, first: removedAt + 1, naming: 'link' },
-  ];
-  for (const [scene, { script, base, first, naming }] of scenes.entries()) {
-    const { operations } = await live(script, base);
-    const named = operations.findIndex(
-      ({ kind }, at) => at > first && /^(link|rename)$/.test(kind),
-    );
-    const last = named === -1 ? operations.length - 1 : named;
-    for (let at = first; at <= last; at += 1) {
-      const where = `scene ${scene}, before ${at}`;
-      // Between the last look and a rename, nothing is noticed.
-      const isLate = operations.slice(at).find(({ kind }) => kind !== 'stat')?.kind === 'rename';
-      if (!isChosen(where) || (naming === 'rename' && isLate)) continue;
-      const put = before(at, MEDDLING['the data file is replaced']!);
-      const life = await live(script, {
-        ...base,
-        happens(...args) {
-          if (first > 0) happens(...args);
-          put(...args);
-        },
-      });
-      const left = contentsOf(life.disk.image);
-      const complaints = left.includes('Foreign') ? [] : [OVERWRITTEN];
-      if (scene === 0 && !left.includes(backup)) complaints.push('changes a backup');
-      yield complaintsAbout(where, complaints);
-    }
-  }
-}
 
 /** Turns of the microtask queue before the second start begins. Without --all, one in this many. */
 const TURNS = 200;
@@ -340,31 +263,6 @@ class TwoProcesses {
       const created = await store.create(REX).catch(() => undefined);
       if (created !== undefined) this.#acknowledged.push(created.text);
     }
-  }
-}
-
-/**
- * A copy of the data file is put in its place, and not synced. A start shows its pets only once they
- * are durable. After a sync has failed, and a new file, too, the next start must not believe a
- * second sync.
- */
-export async function* restoreUnsynced(): Cases {
-  const { disk, model } = await live(liveAndStop);
-  const known = model.knowledge();
-  disk.restore(DATA_FILE);
-  const { image } = disk;
-  const at = indexesOf(await live(start, { image, known }), 'sync')[0]!;
-  const fails: Fault = { at, kind: 'EIO', lasts: 'once' };
-  const isFull: Fault = { at: at + 2, kind: 'ENOSPC', lasts: 'for ever' };
-  for (const faults of [[], [fails], [fails, isFull]]) {
-    const first = await live(start, { image, known, faults });
-    const next = await live(start, { image: first.disk.image, known });
-    const complaints = next.stores.length === 0 ? [String(next.startError)] : [];
-    for (const { stores, complaints: found, disk } of [first, next]) {
-      const lost = missing(known.pets, worstEnd(disk.image), PETS);
-      if (stores.length > 0) complaints.push(...found, ...lost);
-    }
-    yield complaintsAbout(`${faults.length} faults`, complaints);
   }
 }
 

@@ -14,7 +14,7 @@ import { createRandom, type Random } from '../support/random.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
 import type { Callers, Script } from './callers.ts';
 import { changeNames, type DiskImage } from './disk-image.ts';
-import { DATA_FILE, live, type LifeOptions } from './life.ts';
+import { DATA_FILE, live } from './life.ts';
 import { meddleAtRandom } from './meddling.ts';
 import type { Knowledge } from './model.ts';
 import { complaintsAbout, complaintsOf, recover } from './simulation.ts';
@@ -81,11 +81,10 @@ async function liveRandomly(seed: number): Promise<Result> {
   let faults = 0;
   const parts = 2 + random.below(4);
   for (let part = 0; part < parts; part += 1) {
-    const capacity = random.oneIn(6) ? 1000 + random.below(6000) : Infinity;
     const lasts = random.pick(['once', 'for ever'] as const);
-    const options: LifeOptions = { ...left, disk: { ...disk, capacity } };
     const life = await live(randomScript(random), {
-      ...options,
+      ...left,
+      disk,
       faults: randomFaults(random),
       ...(random.oneIn(4) && { memoryFault: { at: random.below(60), lasts } }),
     });

@@ -73,18 +73,16 @@ export class SimulatedDisk {
   /** How many of them failed. */
   failures = 0;
   faults: readonly Fault[] = [];
+  /** How many files are open. */
+  openCount = 0;
   /** False for a file system where no file can have two names. */
   hasLinks = true;
   /** False for a system that syncs no folder. */
   syncsFolders = true;
-  /** How many bytes the files may have that have a name or are open. */
-  capacity = Infinity;
   /** The processes that were not killed. */
   readonly #alive: Set<object> = new Set();
   /** The files that a process has locked. */
   readonly #locked: Set<number> = new Set();
-  /** The files that are open, once for each time. */
-  #open: readonly number[] = [];
   /** How often another folder was put at its path. */
   readonly #replacedFolders: Map<string, number> = new Map();
   readonly #watch: Watch;
@@ -92,11 +90,6 @@ export class SimulatedDisk {
   constructor(image: DiskImage = EMPTY_DISK, watch: Watch = () => undefined) {
     this.image = image;
     this.#watch = watch;
-  }
-
-  /** How many files are open. */
-  get openCount(): number {
-    return this.#open.length;
   }
 
   /** Kills every process before, unless it is to continue beside the new one. */
@@ -125,7 +118,7 @@ export class SimulatedDisk {
           }
           const id = this.#idAt(path);
           // A caller that gets an error cannot close it.
-          if (failure === undefined) this.#open = [...this.#open, id];
+          if (failure === undefined) this.openCount += 1;
           return this.#openFile(id, run);
         }),
       stat: (path) =>
@@ -171,7 +164,7 @@ export class SimulatedDisk {
           const names = [...this.image.names.keys()].filter((name) => dirname(name) === path);
           return names.map((name) => basename(name));
         }),
-      freeBytes: async (path) => run('freeBytes', path, () => this.#freeBytes),
+      freeBytes: async (path) => run('freeBytes', path, () => Infinity),
     };
   }
 
@@ -216,7 +209,7 @@ export class SimulatedDisk {
 
   #killAll(): void {
     this.#alive.clear();
-    this.#open = [];
+    this.openCount = 0;
     this.#locked.clear();
     // The next one cannot know that a sync failed in an earlier one, so no store could do better.
     this.image = oweNames(this.image);
@@ -239,10 +232,8 @@ export class SimulatedDisk {
       const wanted = bytes.subarray(offset);
       return run('write', pathNow(), (failure) => {
         const { length } = this.image.files.get(id)!.cached;
-        const room = this.#freeBytes + length - position;
-        if (room <= 0) throw systemError('ENOSPC', pathNow());
         const half = wholeSectors(position, Math.ceil(wanted.length / 2), length);
-        const count = Math.min(failure === 'half' ? half : wanted.length, room);
+        const count = failure === 'half' ? half : wanted.length;
         this.image = changeFile(this.image, id, position, wanted.subarray(0, count));
         return count;
       });
@@ -278,8 +269,7 @@ export class SimulatedDisk {
         }),
       close: async () => {
         const closed = (): void => {
-          const at = this.#open.indexOf(id);
-          this.#open = this.#open.filter((_, index) => index !== at);
+          this.openCount -= 1;
           if (isHolder) this.#locked.delete(id);
         };
         run('close', pathNow(), closed, closed);
@@ -299,13 +289,6 @@ export class SimulatedDisk {
       mode,
       changedAt: BigInt(version),
     };
-  }
-
-  get #freeBytes(): number {
-    if (this.capacity === Infinity) return Infinity;
-    const used = new Set([...this.image.names.values(), ...this.#open]);
-    const sizes = [...used].map((id) => this.image.files.get(id)?.cached.length ?? 0);
-    return this.capacity - sizes.reduce((sum, size) => sum + size, 0);
   }
 
   #linksTo(id: number): number {

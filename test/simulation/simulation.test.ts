@@ -7,13 +7,7 @@
 import { after } from 'node:test';
 import { isWhole } from '../support/extent.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
-import {
-  BREAKS,
-  CLOCK_STEPS,
-  createsInDoubtByMemory,
-  searchSoundStore,
-  stopInRepair,
-} from './breaks.ts';
+import { BREAKS, CLOCK_STEPS, searchSoundStore } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
 import { crashImages, cutFiles, flipBits, zeroParts } from './damage.ts';
 import type { Operation } from './life.ts';
@@ -73,11 +67,7 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
       () => meddling.meddleEverywhere(what),
     ]),
   ),
-  'A service at rest notices what another program does to its file': meddling.meddleAtRest,
-  'A file of another program is not replaced': meddling.replaceDuringReplacement,
-  'A removed data file leaves its room to a new one': meddling.removeOnFullDisk,
   'One of two processes that start at the same time is let in': meddling.startTwice,
-  'A start does not believe a second sync of a restored file': meddling.restoreUnsynced,
   'No key is lost if the clock steps by 25 hours, to and fro, at each operation': () =>
     new Simulation(liveInDoubt, CLOCK_STEPS).crashEverywhere(),
   'No key is lost if the clock steps at each operation, and two of them fail': () =>
@@ -85,8 +75,6 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
       ['EIO'],
       'twice',
     ),
-  'A stop without room for a repair leaves a file that is read': stopInRepair,
-  'Failing memory leaves no create in doubt': createsInDoubtByMemory,
   ...(isWhole && { 'The searches for breaks find nothing in a sound store': searchSoundStore }),
   'A start with a flipped bit in a file is refused': flipBits,
   'A start with a file that is cut off shows the commits before, or is refused': cutFiles,
