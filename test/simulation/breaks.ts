@@ -111,9 +111,9 @@ function skipLook(which: number): Change {
     isCommit = true;
     return append(lines).finally(() => (isCommit = false));
   });
-  const check = inClass(DataFile, 'check', (check) => async (place?: Place) => {
+  const check = inClass(DataFile, 'check', (check) => async (end?: Place) => {
     looks += 1;
-    return (isCommit ? looks : 0) === which ? ('ours' as const) : check(place);
+    return (isCommit ? looks : 0) === which ? ('ours' as const) : check(end);
   });
   return both(append, check);
 }

@@ -1,8 +1,8 @@
 /**
  * Damaged files: a bit is flipped, a file is cut off, or a part of it is zeros. A start is refused
  * and changes no file, or it shows exactly the pets of the commits before. And what a crash leaves
- * of a commit, at each position in a sector, is never refused. What may follow the last commit is in
- * stores/file/torn-commit.test.ts, rule by rule.
+ * of a commit, at each position in a sector, is never refused. What may follow the last commit is
+ * in stores/file/torn-commit.test.ts, rule by rule.
  */
 
 import { systemMemory } from '../../src/base/system.ts';
@@ -86,8 +86,8 @@ export async function* zeroParts(): Cases {
 }
 
 /**
- * What a crash leaves of a commit that begins at each position in a sector, of its roll-back, and of
- * the next start. Everything is read, and nothing that is known is lost.
+ * What a crash leaves of a commit that begins at each position in a sector, of its roll-back, and
+ * of the next start. Everything is read, and nothing that is known is lost.
  */
 export async function* crashImages(): Cases {
   for (let at = 0; at < SECTOR_BYTES; at += rounds(37, 1)) {

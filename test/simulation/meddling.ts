@@ -1,8 +1,8 @@
 /**
  * What happens to the store from outside, before any of its operations: another program removes,
  * replaces or edits the data file, or moves its folder; another process starts or takes the lock.
- * Each acknowledged pet must be in the data file, in a saved file, or in the file that was moved; no
- * file of another program may be overwritten; and what a stop reports must be true.
+ * Each acknowledged pet must be in the data file, in a saved file, or in the file that was moved;
+ * no file of another program may be overwritten; and what a stop reports must be true.
  */
 
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
@@ -62,9 +62,8 @@ const HARMLESS = /touched|second name/;
 export async function failingSync(): Promise<Fault> {
   const { operations } = await live(liveAndStop);
   const isSync = ({ kind, path }: Operation): boolean => kind === 'sync' && path === DATA_FILE;
-  const first = operations.findIndex(isSync) + 1;
-  const at = first + operations.slice(first).findIndex(isSync);
-  return { at, kind: 'EIO', lasts: 'once' };
+  const [, second] = [...operations.keys()].filter((at) => isSync(operations[at]!));
+  return { at: second!, kind: 'EIO', lasts: 'once' };
 }
 
 /** So many operations after a file was touched, the store has compared its content. */
@@ -121,8 +120,8 @@ function lastLookOf(what: string, { operations }: Life): number {
 }
 
 /**
- * True from the last look before a write up to the time that the store notes behind it: an edit that
- * keeps the length is not noticed there.
+ * True from the last look before a write up to the time that the store notes behind it: an edit
+ * that keeps the length is not noticed there.
  */
 function isUnnoticed(what: string, { operations }: Life, at: number): boolean {
   const isWrite = (index: number): boolean => operations[index]?.kind === 'write';

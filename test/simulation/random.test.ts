@@ -23,7 +23,7 @@ import { randomEnd } from './survival.ts';
 
 const SECONDS: number = Number(process.env['SIMULATION_SECONDS'] ?? 0);
 const FIRST: number = Number(CASE ?? 1_000_000 * Number(process.env['SIMULATION_SEED'] ?? SEED));
-const LIVES: number = CASE === undefined ? rounds(600, 3000) : 1;
+const CASES: number = CASE === undefined ? rounds(600, 3000) : 1;
 
 /** What a random life was, and what was wrong with it. */
 interface Result {
@@ -113,18 +113,18 @@ function takeSaved(image: DiskImage): DiskImage {
 }
 
 const startedAt = performance.now();
-let [lives, faults, processes, shownAt] = [0, 0, 0, startedAt];
+let [cases, faults, processes, shownAt] = [0, 0, 0, startedAt];
 
 function isOver(): boolean {
   return SECONDS > 0 && CASE === undefined
     ? performance.now() - startedAt > 1000 * SECONDS
-    : lives === LIVES;
+    : cases === CASES;
 }
 
 const tests = new TestsOfCases();
 await tests.pass('No pet is lost in a random life with several faults', async () => {
   const complaints: string[] = [];
-  for (let seed = FIRST; !isOver() && complaints.length < 5; seed += 1, lives += 1) {
+  for (let seed = FIRST; !isOver() && complaints.length < 5; seed += 1, cases += 1) {
     const result = await liveRandomly(seed);
     faults += result.faults;
     processes += result.processes;
@@ -132,9 +132,11 @@ await tests.pass('No pet is lost in a random life with several faults', async ()
     if (performance.now() - shownAt < 60_000) continue;
     shownAt = performance.now();
     // A sign of life: a file from which nothing comes is ended.
-    console.log(`${lives} lives, ${complaints.join('\n')}`);
+    console.log(`${cases} cases, ${complaints.join('\n')}`);
   }
-  return { cases: lives, complaints };
+  return { cases, complaints };
 });
 tests.report();
-after(() => console.log(`${lives} lives, ${processes} processes, ${faults} failed operations`));
+after(() =>
+  console.log(`${cases} random cases, ${processes} processes, ${faults} failed operations`),
+);

@@ -183,7 +183,8 @@ export class SimulatedDisk {
   /** Another program changes the file in its place, and syncs it; its time changes in any case. */
   edit(path: string, change: (content: Buffer) => Buffer): void {
     const id = this.#idAt(path);
-    this.image = overwriteFile(this.image, id, change(this.image.files.get(id)!.cached));
+    const content = Buffer.from(this.image.files.get(id)!.cached);
+    this.image = overwriteFile(this.image, id, change(content));
   }
 
   /** Another program puts a copy of the file in its place, and syncs its name, but not the copy. */

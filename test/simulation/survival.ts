@@ -3,9 +3,9 @@
  *
  * A kill leaves the system's cache. A power failure leaves what is durable, and of the rest
  * anything: the names that changed, in any order, and independently of the content; what is in a
- * folder goes with the folder's name. Of a content the first few changes, the first part of a write,
- * or a mixture: each sector as it was after any change, in a length that the file had after any. All
- * combinations are tried, or a few seeded ones if there are many.
+ * folder goes with the folder's name. Of a content it leaves the first few changes, the first part
+ * of a write, or a mixture: each sector as it was after any change, in a length that the file had
+ * after any. All combinations are tried, or a few seeded ones if there are many.
  */
 
 import { dirname } from 'node:path';
@@ -144,8 +144,8 @@ function* contentsAfter(file: FileImage): Generator<[content: Buffer, how: strin
 }
 
 /**
- * Lengths of a write's first part: near its ends, in its middle, and at its sectors' ends. No sector
- * of old content is overwritten in part.
+ * Lengths of a write's first part: near its ends, in its middle, and at its sectors' ends. No
+ * sector of old content is overwritten in part.
  */
 function cutsOf(position: number, length: number, oldLength: number): ReadonlySet<number> {
   const cuts = [1, 8, 9, 10, length >> 1, length - 2, length - 1];
