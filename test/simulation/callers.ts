@@ -240,6 +240,16 @@ export async function liveAndStop(callers: Callers): Promise<void> {
   await callers.stop();
 }
 
+/** Two commits and a kill, right after the second one, whatever became of it. */
+export async function liveAndKill(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.create(3);
+  await callers.create(3);
+  callers.kill();
+  await callers.start();
+  await callers.create(3);
+}
+
 /** The same and a next start: enough for another program's changes. */
 export async function liveOnce(callers: Callers): Promise<void> {
   await liveAndStop(callers);
@@ -259,13 +269,6 @@ export async function liveInDoubt(callers: Callers): Promise<void> {
   await callers.stop();
   await callers.start();
   await callers.retry();
-}
-
-/** Many creates, first one at a time and then together. */
-export async function liveManyCreates(callers: Callers): Promise<void> {
-  await callers.start();
-  for (let count = 0; count < 12; count += 1) await callers.create(3, 3);
-  await callers.stop();
 }
 
 /** Ten callers at the same time, with and without keys. */

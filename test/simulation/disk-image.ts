@@ -149,35 +149,12 @@ export function applyNames(
 
 export function applyChanges(content: Buffer, changes: readonly FileChange[]): Buffer {
   for (const { position, bytes } of changes) {
-    if (bytes !== undefined && position === content.length) {
-      content = appended(content, bytes);
-      continue;
-    }
     const size = bytes ? Math.max(content.length, position + bytes.length) : position;
     const result = resize(content, size);
     bytes?.copy(result, position);
     content = result;
   }
   return content;
-}
-
-/** How much of the memory of a content that grew is in use. */
-const usedBytes = new WeakMap<ArrayBufferLike, number>();
-
-/**
- * Returns the content with more bytes at its end, in the same memory if there is room, and no other
- * image has continued it: a copy for each write took minutes for a file of 64 MiB.
- */
-function appended(content: Buffer, bytes: Buffer): Buffer {
-  const end = content.length + bytes.length;
-  let memory = content.buffer;
-  if (usedBytes.get(memory) !== content.length || memory.byteLength < end) {
-    memory = new ArrayBuffer(2 * end);
-    content.copy(Buffer.from(memory));
-  }
-  usedBytes.set(memory, end);
-  bytes.copy(Buffer.from(memory), content.length);
-  return Buffer.from(memory, 0, end);
 }
 
 /** A copy with this size, filled up with zero bytes. */

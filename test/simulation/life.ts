@@ -12,9 +12,10 @@ import type { WherePetsAre } from '../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { Callers, type Script, type Site } from './callers.ts';
-import type { DiskImage } from './disk-image.ts';
+import { FOLDER, type DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
+import { worstEnd } from './survival.ts';
 
 export const DATA_FILE = '/data/pets.json';
 
@@ -38,14 +39,17 @@ export interface LifeOptions {
   /** What is on the disk, and what is known of it; nothing by default. */
   readonly image?: DiskImage | undefined;
   readonly known?: Knowledge | undefined;
-  readonly fault?: Fault | undefined;
+  readonly faults?: readonly Fault[] | undefined;
   /** The memory fails at a request, counted from 0: at this one only, or from then on. */
   readonly memoryFault?: Omit<Fault, 'kind'> | undefined;
-  /** What happens from outside before operation `at`. */
-  readonly at?: number;
-  readonly happens?: (life: Life) => void;
+  /** What another program does before an operation, by the number of operations so far. */
+  readonly happens?: (life: Life, operations: number) => void;
+  /** True if another program may change files between the last look at them and an exit. */
+  readonly isMeddled?: boolean;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
+  /** What this disk cannot do. */
+  readonly disk?: Partial<Pick<SimulatedDisk, 'hasLinks' | 'syncsFolders'>>;
 }
 
 /** Runs a script to its end. */
@@ -67,8 +71,9 @@ export class Life implements Site {
   readonly tries = 2;
   /** How often memory was requested. */
   requests = 0;
-  /** What had the pets after the last stop, and whether the stop reported that as a success. */
+  /** What had the pets after the last stop or end of a store; undefined if it was killed. */
   where: WherePetsAre | undefined;
+  /** True if the last stop reported success. */
   isClean = false;
   /** Why the last start failed. */
   startError: unknown;
@@ -78,7 +83,7 @@ export class Life implements Site {
 
   constructor(options: LifeOptions = {}) {
     this.disk = new SimulatedDisk(options.image, (kind, path) => this.#begin(kind, path));
-    this.disk.fault = options.fault;
+    Object.assign(this.disk, options.disk, { faults: options.faults ?? [] });
     this.model = new Model(options.known);
     this.callers = new Callers(this, this.model);
     this.#options = options;
@@ -95,8 +100,9 @@ export class Life implements Site {
 
   /** Starts the store; tries twice if something may fail. */
   async start(): Promise<void> {
-    const { fault, memoryFault } = this.#options;
-    const tries = fault === undefined && memoryFault === undefined ? 1 : 2;
+    const { faults = [], memoryFault } = this.#options;
+    const tries = faults.length === 0 && memoryFault === undefined ? 1 : 2;
+    this.where = undefined;
     for (let tried = 0; tried < tries && this.#store === undefined; tried += 1) {
       try {
         this.#store = await this.#open();
@@ -111,7 +117,10 @@ export class Life implements Site {
   async #open(): Promise<FileStore> {
     const disk = this.disk.startProcess();
     const options = { disk, memory: this.#memory(), ...this.clock.startProcess() };
-    return openFileStore({ path: DATA_FILE, ...options, randomBits: () => this.#randomBits() });
+    const randomBits = (): number => this.#randomBits();
+    const store = await openFileStore({ path: DATA_FILE, ...options, randomBits });
+    void store.lost.then(() => this.#expectSafe(store));
+    return store;
   }
 
   /** Constant, so that the same files arise again, and unlike those in the names of leftovers. */
@@ -131,7 +140,8 @@ export class Life implements Site {
       () => true,
       () => false,
     );
-    this.where = store.durability();
+    this.#expectSafe(store);
+    if (this.isClean && this.where !== 'data file') this.#complain('exits with 0, and lost pets');
     this.#store = undefined;
     this.#expectAllClosed();
     this.#keep('the next start');
@@ -142,8 +152,11 @@ export class Life implements Site {
     this.#keep('the next start');
   }
 
-  /** Ends the life, and keeps its last moment. */
+  /** Ends the life, and keeps its last moment. Memory alone leaves no create in doubt. */
   end(): void {
+    const { faults = [], memoryFault } = this.#options;
+    const isMemoryOnly = memoryFault !== undefined && faults.length === 0;
+    if (isMemoryOnly && this.model.unknownCount > 0) this.#complain('memory causes a doubt');
     this.#keep('the end');
   }
 
@@ -162,8 +175,7 @@ export class Life implements Site {
   /** Before each operation of the disk. */
   #begin(kind: OperationKind, path: string): void {
     const { operations } = this.disk;
-    const { at, happens } = this.#options;
-    if (operations === at) happens?.(this);
+    this.#options.happens?.(this, operations);
     this.operations.push({ kind, path });
     this.#keep(`operation ${operations}, ${kind} ${path}`);
   }
@@ -196,6 +208,17 @@ export class Life implements Site {
     this.moments.push({ before, image: this.disk.image, known: this.model.knowledge() });
   }
 
+  /** After a stop, and before an exit, each pet is where the store says, whatever happens then. */
+  #expectSafe(store: FileStore): void {
+    this.where = store.durability();
+    const { happens, isMeddled = happens !== undefined } = this.#options;
+    if (isMeddled || this.where === 'memory') return;
+    const pattern = this.where === 'data file' ? /pets\.json$/ : /saved-[^.]*$/;
+    const content = contentsOf(worstEnd(this.disk.image, !this.disk.syncsFolders), pattern);
+    const lost = this.readAll().filter((pet) => !content.includes(pet.slice(0, -1)));
+    for (const pet of lost) this.#complain(`The ${this.where} does not have ${pet}`);
+  }
+
   #expectAllClosed(): void {
     const { openCount } = this.disk;
     if (openCount > 0) this.#complain(`${openCount} files or locks were left open`);
@@ -206,4 +229,10 @@ export class Life implements Site {
   }
 }
 
-const ALL = { limit: 100 };
+const ALL = { limit: 1000 };
+
+/** What all files with such names contain. */
+export function contentsOf(image: DiskImage, pattern = /./): string {
+  const files = [...image.names].filter(([path, id]) => id !== FOLDER && pattern.test(path));
+  return files.map(([, id]) => image.files.get(id)!.cached.toString()).join('\n');
+}

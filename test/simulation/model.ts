@@ -27,17 +27,19 @@ export interface Knowledge {
   /** The members of the creates in progress, and of those whose outcome is unknown. */
   readonly inProgress: readonly string[];
   readonly unknown: readonly string[];
+  /** All members in the order in which they were sent. */
+  readonly sent: readonly string[];
   readonly clients: readonly KeyedClient[];
 }
 
-const NOTHING: Knowledge = { pets: [], inProgress: [], unknown: [], clients: [] };
+const NOTHING: Knowledge = { pets: [], inProgress: [], unknown: [], sent: [], clients: [] };
 const NOT_READ = '';
 
 export class Model {
   #pets: string[];
   #inProgress: string[];
   #unknown: string[];
-  readonly #sent: string[] = [];
+  readonly #sent: string[];
   #clients: readonly KeyedClient[];
   /** Changes whenever the knowledge does. */
   version = 0;
@@ -47,8 +49,10 @@ export class Model {
   /** True if one process stores the pets, in the order in which they were sent. */
   readonly #isOrdered: boolean;
 
-  constructor({ pets, inProgress, unknown, clients }: Knowledge = NOTHING, isOrdered = true) {
+  constructor(known: Knowledge = NOTHING, isOrdered = true) {
+    const { pets, inProgress, unknown, sent, clients } = known;
     this.#isOrdered = isOrdered;
+    this.#sent = [...sent];
     this.#pets = [...pets];
     this.#inProgress = [...inProgress];
     this.#unknown = [...unknown];
@@ -68,6 +72,7 @@ export class Model {
       pets: [...this.#pets],
       inProgress: [...this.#inProgress],
       unknown: [...this.#unknown],
+      sent: [...this.#sent],
       clients: this.#clients,
     };
   }
@@ -118,9 +123,6 @@ export class Model {
 
   unknown(members: string): void {
     if (this.#complete(members)) this.#unknown.push(members);
-    // Their pets appear in the order in which they were sent.
-    const order = this.#sent;
-    this.#unknown.sort((one, other) => order.indexOf(one) - order.indexOf(other));
     this.unknownCount += 1;
   }
 
@@ -164,7 +166,10 @@ function compare(
   knownBefore: number,
   isOrdered: boolean,
 ): string | undefined {
+  // Their pets appear in the order in which they were sent.
+  const order = (members: string): number => known.sent.lastIndexOf(members);
   const possible = [...known.unknown, ...known.inProgress];
+  possible.sort((one, other) => order(one) - order(other));
   for (let index = 0; index < Math.max(pets.length, knownBefore); index += 1) {
     const pet = pets[index];
     const expected = known.pets[index] ?? NOT_READ;

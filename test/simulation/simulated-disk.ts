@@ -2,7 +2,7 @@
  * The simulated disk: a Disk in memory whose every operation is counted, and can be made to fail.
  *
  * The hardware is one object, a process on it another: `startProcess` hands out the Disk of a new
- * process and ends the one before as kill -9 does. A crash needs no operation that fails: a
+ * process and ends those before as kill -9 does. A crash needs no operation that fails: a
  * test keeps the image before any of them, and survival.ts says what a power failure would leave of
  * it. The image before operation N + 1 is that of a crash after operation N.
  */
@@ -36,8 +36,11 @@ export interface Fault {
    * full from then on. `late`: the operation takes effect, and reports EIO.
    */
   readonly kind: 'EIO' | 'ENOSPC' | 'EROFS' | 'half' | 'short' | 'late';
-  /** Once strikes that one operation, twice the next one too; for ever, all that it cannot do. */
-  readonly lasts: 'once' | 'twice' | 'for ever';
+  /**
+   * How many operations it strikes: once that one, twice the next one too; for ever, all that it
+   * cannot do.
+   */
+  readonly lasts: 'once' | 'twice' | 'for ever' | number;
 }
 
 /** Called before each operation; the image is still as it was, and what it makes of it counts. */
@@ -57,25 +60,31 @@ const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
 /** What changes the disk, and so can do so in spite of the failure that it reports. */
 export const CHANGES: typeof MUTATIONS = [...MUTATIONS, 'makeDirectory', 'sync', 'syncDirectory'];
 
+export const SECTOR_BYTES = 512;
+
 const OWNER = { user: 0, group: 0 };
 
-/** How many operations fail. */
 const STRIKES = { once: 1, twice: 2, 'for ever': Infinity };
 
 export class SimulatedDisk {
   image: DiskImage;
   /** How many operations there were. */
   operations = 0;
-  /** Files and locks that the present process holds. */
+  /** How many of them failed. */
+  failures = 0;
+  faults: readonly Fault[] = [];
+  /** How many files are open. */
   openCount = 0;
-  fault: Fault | undefined;
   /** False for a file system where no file can have two names. */
   hasLinks = true;
   /** False for a system that syncs no folder. */
   syncsFolders = true;
-  /** The files that are locked, by the present process or by another one. */
+  /** The processes that were not killed. */
+  readonly #alive: Set<object> = new Set();
+  /** The files that a process has locked. */
   readonly #locked: Set<number> = new Set();
-  #process = 0;
+  /** How often another folder was put at its path. */
+  readonly #replacedFolders: Map<string, number> = new Map();
   readonly #watch: Watch;
 
   constructor(image: DiskImage = EMPTY_DISK, watch: Watch = () => undefined) {
@@ -83,19 +92,18 @@ export class SimulatedDisk {
     this.#watch = watch;
   }
 
-  startProcess(): Disk {
-    this.#process += 1;
-    // This one cannot know that a sync failed in an earlier one, so no store could do better.
-    this.image = oweNames(this.image);
-    this.#locked.clear();
-    this.openCount = 0;
-    const self = this.#process;
+  /** Kills every process before, unless it is to continue beside the new one. */
+  startProcess(isBeside = false): Disk {
+    if (!isBeside) this.#killAll();
+    const self = {};
+    this.#alive.add(self);
     /** One operation. What belongs to a process that was killed never comes back. */
     const run: Run = (kind, path, effect, failed) => {
-      if (self !== this.#process) throw new Error('This process was killed');
+      if (!this.#alive.has(self)) throw new Error('This process was killed');
       this.#watch(kind, path);
       const failure = this.#failure(kind);
       this.operations += 1;
+      if (failure !== undefined) this.failures += 1;
       if (failure === undefined || failure === 'half') return effect(failure);
       if (failure === 'late') effect(failure);
       else failed?.();
@@ -116,7 +124,7 @@ export class SimulatedDisk {
       stat: (path) =>
         run('stat', path, () => {
           const id = this.image.names.get(path);
-          return id === undefined ? undefined : this.#entryOf(id);
+          return id === undefined ? undefined : this.#entryOf(id, path);
         }),
       resolve: async (path) => run('resolve', path, () => path),
       makeDirectory: async (path) =>
@@ -172,20 +180,40 @@ export class SimulatedDisk {
     this.image = syncNames(this.image, dirname(path));
   }
 
-  /** Another process locks the file, or frees it. */
-  lockByAnother(path: string, isLocked: boolean): void {
-    if (isLocked) this.#locked.add(this.#idAt(path));
-    else this.#locked.delete(this.#idAt(path));
-  }
-
-  /** Another program changes the file in its place, and syncs it. */
-  edit(path: string, content: Buffer): void {
-    this.image = overwriteFile(this.image, this.#idAt(path), content);
+  /** Another program changes the file in its place, and syncs it; its time changes in any case. */
+  edit(path: string, change: (content: Buffer) => Buffer): void {
+    const id = this.#idAt(path);
+    const content = Buffer.from(this.image.files.get(id)!.cached);
+    this.image = overwriteFile(this.image, id, change(content));
   }
 
   /** Another program puts a copy of the file in its place, and syncs its name, but not the copy. */
   restore(path: string): void {
     this.intrude(path, this.image.files.get(this.#idAt(path))!.cached, false);
+  }
+
+  /** Another program gives the file a second name. */
+  addName(path: string, other: string): void {
+    this.image = syncNames(changeNames(this.image, [[other, this.#idAt(path)]]), dirname(path));
+  }
+
+  /** Another program moves a folder with all that is in it, or removes it; durably. */
+  moveFolder(path: string, to?: string): void {
+    const names = new Map<string, number>();
+    for (const [name, id] of this.image.names) {
+      if (name !== path && !name.startsWith(`${path}/`)) names.set(name, id);
+      else if (to !== undefined) names.set(to + name.slice(path.length), id);
+    }
+    this.image = { ...this.image, names, durableNames: names, nameChanges: [] };
+    this.#replacedFolders.set(path, (this.#replacedFolders.get(path) ?? 0) + 1);
+  }
+
+  #killAll(): void {
+    this.#alive.clear();
+    this.openCount = 0;
+    this.#locked.clear();
+    // The next one cannot know that a sync failed in an earlier one, so no store could do better.
+    this.image = oweNames(this.image);
   }
 
   #idAt(path: string): number {
@@ -204,7 +232,9 @@ export class SimulatedDisk {
     const write = (bytes: Buffer, offset: number, position: number): number => {
       const wanted = bytes.subarray(offset);
       return run('write', pathNow(), (failure) => {
-        const count = failure === 'half' ? Math.ceil(wanted.length / 2) : wanted.length;
+        const { length } = this.image.files.get(id)!.cached;
+        const half = wholeSectors(position, Math.ceil(wanted.length / 2), length);
+        const count = failure === 'half' ? half : wanted.length;
         this.image = changeFile(this.image, id, position, wanted.subarray(0, count));
         return count;
       });
@@ -248,12 +278,12 @@ export class SimulatedDisk {
     };
   }
 
-  #entryOf(id: number): FileStat {
+  #entryOf(id: number, path = ''): FileStat {
     const { cached, mode, version } = this.image.files.get(id) ?? { ...NEW_FILE, mode: 0o700 };
     return {
       owner: OWNER,
       device: 1n,
-      inode: BigInt(id),
+      inode: BigInt(id - (this.#replacedFolders.get(path) ?? 0)),
       kind: id === FOLDER ? 'directory' : 'file',
       links: this.#linksTo(id),
       sizeBytes: cached.length,
@@ -268,18 +298,36 @@ export class SimulatedDisk {
 
   /** How the next operation fails. */
   #failure(kind: OperationKind): Fault['kind'] | undefined {
-    if (this.fault === undefined) return undefined;
-    const { at, kind: how, lasts } = this.fault;
-    const since = this.operations - at;
-    const isShort = how === 'short';
-    // After a short write the next one fails, too.
-    if (since < 0 || since >= STRIKES[lasts] + Number(isShort)) return undefined;
-    if (how === 'half' || (isShort && since === 0)) return kind === 'write' ? 'half' : undefined;
-    if (how === 'late') return CHANGES.includes(kind) ? how : undefined;
-    const code = isShort ? 'ENOSPC' : how;
-    const isAny = !isShort && lasts !== 'for ever';
-    return isAny || FAILS_FOR_EVER[code]?.includes(kind) !== false ? code : undefined;
+    for (const fault of this.faults) {
+      const failure = failureOf(fault, this.operations - fault.at, kind);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
   }
+}
+
+/** How a fault strikes an operation of this kind, which is so many after the first one. */
+function failureOf(
+  { kind: how, lasts }: Fault,
+  since: number,
+  kind: OperationKind,
+): Fault['kind'] | undefined {
+  const isShort = how === 'short';
+  // After a short write the next one fails, too.
+  const strikes = typeof lasts === 'number' ? lasts : STRIKES[lasts];
+  if (since < 0 || since >= strikes + Number(isShort)) return undefined;
+  if (how === 'half' || (isShort && since === 0)) return kind === 'write' ? 'half' : undefined;
+  if (how === 'late') return CHANGES.includes(kind) ? how : undefined;
+  const code = isShort ? 'ENOSPC' : how;
+  const isAny = !isShort && lasts !== 'for ever';
+  return isAny || FAILS_FOR_EVER[code]?.includes(kind) !== false ? code : undefined;
+}
+
+/** How many bytes of a write are written at most `count`, if no sector is overwritten in part. */
+export function wholeSectors(position: number, count: number, oldLength: number): number {
+  const end = position + count;
+  const isSplit = end < oldLength && end % SECTOR_BYTES !== 0;
+  return isSplit ? Math.max(0, end - (end % SECTOR_BYTES) - position) : count;
 }
 
 /** `effect` gets `half` if a write is to be short, and `late` if a failure will be reported. */

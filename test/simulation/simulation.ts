@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { CASE, caseOf, isChosen, isWhole, SEED } from '../support/extent.ts';
-import type { Script } from './callers.ts';
+import type { Callers, Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge } from './model.ts';
@@ -22,8 +22,10 @@ export type Cases = AsyncGenerator<readonly string[]>;
 
 export interface SimulationOptions extends LifeOptions {
   readonly ends?: Ends;
-  /** Looks for a deliberate break: tries all faults and starts, and ends no start. */
+  /** Looks for a deliberate break: tries all faults and starts, and ends no start by default. */
   readonly isSearch?: boolean;
+  /** How many times a start after an end is ended in turn. */
+  readonly depth?: number;
   /** What other simulations with the same ends have tried already. */
   readonly tried?: Tried;
 }
@@ -63,7 +65,7 @@ export class Simulation {
   constructor(script: Script, options: SimulationOptions = {}) {
     this.#script = script;
     this.#options = options;
-    this.#depth = options.isSearch === true ? 0 : 1;
+    this.#depth = options.depth ?? (options.isSearch === true ? 0 : 1);
     this.#tried = options.tried ?? new Tried();
   }
 
@@ -88,7 +90,8 @@ export class Simulation {
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
         const oneIn = CHANGES.includes(operation.kind) ? SAMPLE.changes : SAMPLE.faults;
         if (!isChosen(where) || !this.#isTried(where, oneIn)) continue;
-        yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
+        const faults = [{ at, kind, lasts }, ...(this.#options.faults ?? [])];
+        yield* this.#endEverywhere(where, { faults, keepsFrom: at });
       }
     }
   }
@@ -135,21 +138,23 @@ export class Simulation {
     }
   }
 
-  /** Starts on what is left. Every client sends again, and one more pet is created. */
+  /** Starts on what is left. */
   #restart(image: DiskImage, known: Knowledge, keepsMoments: boolean): Promise<Life> {
     const keepsFrom = keepsMoments ? 0 : Infinity;
-    const script: Script = async (callers) => {
-      const { model } = callers;
-      await callers.start();
-      const unsaved = model.clients.filter(({ members }) => model.countOf(members) === 0);
-      const expected = model.petCount + 1 + unsaved.length;
-      await Promise.all([callers.retry(), callers.create(3)]);
-      if (model.petCount !== expected) callers.complaints.push('cannot create');
-      if (model.clients.some(({ id }) => id === undefined)) {
-        callers.complaints.push('a client gets no response');
-      }
-    };
-    return live(script, { image, known, keepsFrom });
+    return live(recover, { image, known, keepsFrom, disk: this.#options.disk ?? {} });
+  }
+}
+
+/** A start on a sound disk, after which every client sends again, and one more pet is created. */
+export async function recover(callers: Callers): Promise<void> {
+  const { model } = callers;
+  await callers.start();
+  const unsaved = model.clients.filter(({ members }) => model.countOf(members) === 0);
+  const expected = model.petCount + 1 + unsaved.length;
+  await Promise.all([callers.retry(), callers.create(3)]);
+  if (model.petCount !== expected) callers.complaints.push('cannot create');
+  if (model.clients.some(({ id }) => id === undefined)) {
+    callers.complaints.push('a client gets no response');
   }
 }
 
@@ -158,7 +163,7 @@ function canMeet(kind: Fault['kind'], operation: OperationKind): boolean {
   return (kind !== 'half' && kind !== 'short') || operation === 'write';
 }
 
-function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
+export function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
   return stores.length === 0 ? [String(startError)] : complaints;
 }
 
@@ -171,7 +176,13 @@ function keyOf({ files, names, durableNames, nameChanges }: DiskImage, known: Kn
     return [id, file && keyOfFile(file)];
   });
   const clients = known.clients.map(({ key, id }) => [key, String(id)]);
-  const parts = [[...names], [...durableNames], nameChanges, contents, { ...known, clients }];
+  const parts = [
+    [...names],
+    [...durableNames],
+    nameChanges,
+    contents,
+    { ...known, clients, sent: [] },
+  ];
   return createHash('sha1').update(JSON.stringify(parts)).digest('base64');
 }
 

@@ -2,68 +2,82 @@
  * Survival: what may be left of a disk image, after a kill -9 or a power failure.
  *
  * A kill leaves the system's cache. A power failure leaves what is durable, and of the rest
- * anything: all, nothing, the first few changes, the first part of a write, some sectors of it and
- * not others (what is missing is the old content, or zero where the file was shorter), and the
- * names that changed independently of the content; what is in a folder goes with the folder's name.
- * These are systematic, except for a few seeded choices of sectors.
+ * anything: the names that changed, in any order, and independently of the content; what is in a
+ * folder goes with the folder's name. Of a content it leaves the first few changes, the first part
+ * of a write, or a mixture: each sector as it was after any change, in a length that the file had
+ * after any. All combinations are tried, or a few seeded ones if there are many.
  */
 
 import { dirname } from 'node:path';
-import { createRandom } from '../support/random.ts';
-import {
-  applyChanges,
-  applyNames,
-  FOLDER,
-  resize,
-  type DiskImage,
-  type FileImage,
-} from './disk-image.ts';
+import { createRandom, type Random } from '../support/random.ts';
+import { applyChanges, applyNames, FOLDER, type DiskImage, type FileImage } from './disk-image.ts';
+import { SECTOR_BYTES, wholeSectors } from './simulated-disk.ts';
 
 export interface Survivor {
   readonly how: string;
   readonly image: DiskImage;
 }
 
-const SECTOR_BYTES = 512;
-
 /** What an end leaves of an image: each of these is to be tried. */
 export type Ends = (image: DiskImage) => Iterable<Survivor>;
 
 export function* everyEnd(image: DiskImage): Generator<Survivor> {
   yield { how: 'kill -9', image };
-  yield* afterPowerCut(image);
+  yield* afterPowerFailure(image);
 }
 
-/** All that was written, and all that was synced: for files that are too long for more. */
+/** A kill, and a power failure after which only what is durable is left. */
 export function* plainEnds(image: DiskImage): Generator<Survivor> {
   yield { how: 'kill -9', image };
-  // The first one has nothing that is not durable.
-  for (const survivor of afterPowerCut(image)) return yield survivor;
+  yield { how: 'power failure, nothing else', image: worstEnd(image) };
+}
+
+/** The ends on a system that syncs no folder, but happens to keep all names. */
+export const endsWithNames: Ends = (image) =>
+  everyEnd({ ...image, durableNames: image.names, nameChanges: [] });
+
+/** Returns what is durable; names may count as durable. */
+export function worstEnd(image: DiskImage, keepsNames = false): DiskImage {
+  return settledImage(image, keepsNames ? image.names : image.durableNames, new Map());
+}
+
+/** Any one image after a power failure. */
+export function randomEnd(image: DiskImage, random: Random, keepsNames: boolean): DiskImage {
+  const kept = image.nameChanges.filter(() => random.oneIn(2));
+  const names = keepsNames ? image.names : withoutLostFolders(applyNames(image.durableNames, kept));
+  const below = (count: number): number => random.below(count);
+  const contents = [...image.files].map(
+    ([id, file]) => [id, mixture(statesOf(file), below)] as const,
+  );
+  return settledImage(image, names, new Map(random.oneIn(3) ? [] : contents));
 }
 
 /** Every image after a power failure that is tried. */
-function* afterPowerCut(image: DiskImage): Generator<Survivor> {
-  for (const [names, how] of nameChoices(image)) {
-    const reached = new Set([...names.values()].filter((id) => id !== FOLDER));
-    const open = [...reached].filter((id) => image.files.get(id)!.changes.length > 0);
-    const none = new Map([...reached].map((id) => [id, image.files.get(id)!.durable]));
-    const all = new Map([...reached].map((id) => [id, allOf(image.files.get(id)!)]));
-    yield { how: `power failure, ${how}, no content`, image: settledImage(image, names, none) };
-    if (open.length === 0) continue;
-    yield { how: `power failure, ${how}, all content`, image: settledImage(image, names, all) };
+function* afterPowerFailure(image: DiskImage): Generator<Survivor> {
+  const { durableNames, nameChanges } = image;
+  for (const bits of combinations(nameChanges.map(() => 2))) {
+    const kept = nameChanges.filter((_, index) => bits[index] === 1);
+    const names = withoutLostFolders(applyNames(durableNames, kept));
+    // No start reads an unfinished file: its content says nothing.
+    const read = [...names].filter(([path]) => !path.includes('.unfinished-')).map(([, id]) => id);
+    const open = [...new Set(read)].filter((id) => (image.files.get(id)?.changes.length ?? 0) > 0);
+    const how = `power failure, names ${bits.join('')}`;
+    const all = new Map(open.map((id) => [id, statesOf(image.files.get(id)!).at(-1)!]));
+    yield { how: `${how}, no content`, image: settledImage(image, names, new Map()) };
+    if (open.length > 0) yield { how: `${how}, all`, image: settledImage(image, names, all) };
     for (const id of open) {
-      for (const [content, part] of contentChoices(image.files.get(id)!)) {
+      for (const [content, part] of contentsAfter(image.files.get(id)!)) {
         // What the other files kept is varied less: all or nothing.
-        for (const others of open.length > 1 ? [none, all] : [none]) {
+        for (const others of open.length > 1 ? [new Map(), all] : [new Map()]) {
           const contents = new Map(others).set(id, content);
-          const survivor = settledImage(image, names, contents);
-          yield { how: `power failure, ${how}, ${part}`, image: survivor };
+          yield { how: `${how}, ${part}`, image: settledImage(image, names, contents) };
         }
       }
     }
   }
 }
 
+/** The image with these names, and these contents or the durable ones. */
 function settledImage(
   image: DiskImage,
   names: ReadonlyMap<string, number>,
@@ -72,50 +86,31 @@ function settledImage(
   const files = new Map<number, FileImage>();
   const settledNames = new Map<string, number>();
   for (const [path, id] of [...names].sort()) {
-    if (id === FOLDER) {
-      settledNames.set(path, FOLDER);
-      continue;
-    }
-    const content = contents.get(id)!;
-    const { mode } = image.files.get(id)!;
-    settledNames.set(path, files.size);
-    files.set(files.size, { mode, cached: content, durable: content, changes: [], version: 0 });
+    settledNames.set(path, id === FOLDER ? FOLDER : files.size);
+    if (id === FOLDER) continue;
+    const { mode, durable } = image.files.get(id)!;
+    const cached = contents.get(id) ?? durable;
+    files.set(files.size, { mode, cached, durable: cached, changes: [], version: 0 });
   }
   return { files, names: settledNames, durableNames: settledNames, nameChanges: [] };
 }
 
-/** What a folder may show: a file system may make the changes of names durable in any order. */
-function* nameChoices({
-  durableNames,
-  nameChanges: changes,
-}: DiskImage): Generator<[names: ReadonlyMap<string, number>, how: string]> {
-  for (const isKept of subsetsOf(changes.length)) {
-    const kept = changes.filter((_, index) => isKept(index));
-    const names = withoutLostFolders(applyNames(durableNames, kept));
-    yield [names, `names ${changes.map((_, index) => Number(isKept(index))).join('')}`];
-  }
-}
+/** How many combinations are tried. */
+const MOST = 16;
 
-type Subset = (index: number) => boolean;
-
-/** Every subset of a few; otherwise the first k for every k, all except one, and seeded ones. */
-function subsetsOf(count: number): readonly Subset[] {
-  if (count <= 4) {
-    return Array.from({ length: 2 ** count }, (_, bits) => (index) => ((bits >> index) & 1) === 1);
+/** All combinations of one number below each of these, or some of them if there are many. */
+function* combinations(counts: readonly number[], most = MOST): Generator<readonly number[]> {
+  const total = counts.reduce((product, count) => product * count, 1);
+  const random = createRandom(1);
+  for (let number = 0; number < Math.min(total, most); number += 1) {
+    let rest = number;
+    yield counts.map((count) => {
+      if (total > most) return random.below(count);
+      const digit = rest % count;
+      rest = Math.floor(rest / count);
+      return digit;
+    });
   }
-  const subsets: Subset[] = [() => true];
-  for (let at = 0; at < count; at += 1) {
-    subsets.push(
-      (index) => index < at,
-      (index) => index !== at,
-    );
-  }
-  for (let seed = 0; seed < 3; seed += 1) {
-    const random = createRandom(seed);
-    const bits = Array.from({ length: count }, () => random.oneIn(2));
-    subsets.push((index) => bits[index]!);
-  }
-  return subsets;
 }
 
 /** The names whose folders are there. */
@@ -124,57 +119,67 @@ function withoutLostFolders(names: ReadonlyMap<string, number>): ReadonlyMap<str
   return new Map([...names].filter(([path]) => isThere(dirname(path))));
 }
 
-function allOf({ durable, changes }: FileImage): Buffer {
-  return applyChanges(durable, changes);
+/** The contents after each change; without those that a failed sync has dropped, and with them. */
+function statesOf({ durable, changes }: FileImage): readonly Buffer[] {
+  const kept = changes.filter(({ isDropped }) => !isDropped);
+  const after = (list: typeof changes): readonly Buffer[] =>
+    list.map((_, at) => applyChanges(durable, list.slice(0, at + 1)));
+  return [durable, ...(kept.length < changes.length ? after(kept) : []), ...after(changes)];
 }
 
-function* contentChoices(file: FileImage): Generator<[content: Buffer, how: string]> {
-  const { durable, changes } = file;
-  const undropped = changes.filter(({ isDropped }) => !isDropped);
-  if (undropped.length < changes.length)
-    yield [applyChanges(durable, undropped), 'no dropped change'];
-  for (const [index, change] of changes.entries()) {
-    const before = applyChanges(durable, changes.slice(0, index));
-    yield [before, `first ${index} of ${changes.length} changes`];
+function* contentsAfter(file: FileImage): Generator<[content: Buffer, how: string]> {
+  const states = statesOf(file);
+  for (const [at, state] of states.entries()) yield [state, `state ${at} of ${states.length}`];
+  for (const [index, change] of file.changes.entries()) {
     const { position, bytes } = change;
     if (bytes === undefined) continue;
-    for (const cut of cutsOf(position, bytes.length)) {
+    const before = applyChanges(file.durable, file.changes.slice(0, index));
+    for (const cut of cutsOf(position, bytes.length, before.length)) {
       const part = { ...change, bytes: bytes.subarray(0, cut) };
       yield [applyChanges(before, [part]), `change ${index}, ${cut} bytes of ${bytes.length}`];
     }
-    // After a short write a sector may keep what that left, although the others have the rest.
-    const all = allOf(file);
-    const last = position + bytes.length - 1;
-    const start = last - (last % SECTOR_BYTES);
-    const stale = resize(applyChanges(before, [change]), all.length);
-    if (start >= all.length) continue;
-    stale.copy(all, start, start, start + SECTOR_BYTES);
-    yield [all, `the last sector of change ${index} without later ones`];
   }
-  yield* sectorChoices(file);
+  let count = 0;
+  for (const content of mixturesOf(file)) yield [content, `mixture ${(count += 1)}`];
 }
 
-/** Lengths of a write's first part: near its ends, in its middle, and at its sectors' ends. */
-function cutsOf(position: number, length: number): ReadonlySet<number> {
+/**
+ * Lengths of a write's first part: near its ends, in its middle, and at its sectors' ends. No
+ * sector of old content is overwritten in part.
+ */
+function cutsOf(position: number, length: number, oldLength: number): ReadonlySet<number> {
   const cuts = [1, 8, 9, 10, length >> 1, length - 2, length - 1];
   const firstEnd = SECTOR_BYTES - (position % SECTOR_BYTES);
   for (let end = firstEnd; end < length && cuts.length < 20; end += SECTOR_BYTES) cuts.push(end);
-  return new Set(cuts.filter((cut) => cut > 0 && cut < length));
+  const whole = cuts.map((cut) => wholeSectors(position, cut, oldLength));
+  return new Set(whole.filter((cut) => cut > 0 && cut < length));
 }
 
-/** The whole file in its new size, with some of the sectors that were written and others not. */
-function* sectorChoices(file: FileImage): Generator<[content: Buffer, how: string]> {
-  const all = allOf(file);
-  const old = resize(file.durable, all.length);
-  const sectors: number[] = [];
-  for (let at = 0; at < all.length; at += SECTOR_BYTES) {
-    const end = at + SECTOR_BYTES;
-    if (!all.subarray(at, end).equals(old.subarray(at, end))) sectors.push(at);
+/** Yields different mixtures of what the file was. */
+export function* mixturesOf(file: FileImage, most = MOST): Generator<Buffer> {
+  const states = statesOf(file);
+  const counts: number[] = [];
+  mixture(states, (count) => {
+    counts.push(count);
+    return 0;
+  });
+  for (const digits of combinations(counts, most)) {
+    const left = [...digits];
+    yield mixture(states, () => left.shift()!);
   }
-  for (const isKept of subsetsOf(sectors.length)) {
-    const kept = sectors.filter((_, index) => isKept(index));
-    const content = Buffer.from(old);
-    for (const at of kept) all.copy(content, at, at, at + SECTOR_BYTES);
-    yield [content, `of ${sectors.length} sectors those at ${kept.join()}`];
+}
+
+/** Returns a file with a length and with sectors that `choose` takes: it returns an index. */
+function mixture(states: readonly Buffer[], choose: (count: number) => number): Buffer {
+  const lengths = [...new Set(states.map(({ length }) => length))];
+  const content = Buffer.alloc(Math.max(...lengths));
+  const length = lengths[choose(lengths.length)]!;
+  for (let at = 0; at < content.length; at += SECTOR_BYTES) {
+    const sectors = states.map((state) => state.subarray(at, at + SECTOR_BYTES));
+    const different = sectors.filter((sector, index) => {
+      return sectors.findIndex((other) => other.equals(sector)) === index;
+    });
+    different[choose(different.length)]!.copy(content, at);
   }
+  return content.subarray(0, length);
 }

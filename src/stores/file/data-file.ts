@@ -76,7 +76,7 @@ export class DataFile {
     { disk, memory, path, folder }: DataFileDeps,
     file: DiskFile,
     place: Place,
-    known: FileStat = file.stat(),
+    known: FileStat,
   ) {
     this.#disk = disk;
     this.#memory = memory;
@@ -144,7 +144,8 @@ export class DataFile {
     const look = this.#look();
     if (look === 'touched' && (await this.#hasKnownContent(place))) {
       this.#touches += 1;
-      return 'ours';
+      // Another program may have changed it while it was compared.
+      return this.check(place);
     }
     if (look === 'ours' || look === 'removed') return look;
     this.#isChanged = true;
@@ -363,7 +364,8 @@ export async function createDataFile(
       await beforeName(newFile);
     },
   });
-  return { ...result, file: new DataFile(deps, file, place, known) };
+  // A file that may have the name was looked at before.
+  return { ...result, file: new DataFile(deps, file, place, known!) };
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */

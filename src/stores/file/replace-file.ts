@@ -49,6 +49,7 @@ export interface Replaced {
 export async function replaceFile(disk: Disk, replacement: Replacement): Promise<Replaced> {
   const { path, unfinished, attributes } = replacement;
   const file = await disk.open(unfinished, 'create', attributes);
+  let mayHaveName = false;
   try {
     let position = 0;
     await replacement.write(async (bytes) => {
@@ -57,11 +58,12 @@ export async function replaceFile(disk: Disk, replacement: Replacement): Promise
     });
     await file.sync();
     await replacement.beforeName?.(file);
+    mayHaveName = true;
     await giveName(disk, replacement);
     await disk.syncDirectory(dirname(path));
     return { file };
   } catch (failure) {
-    if (mayLeadTo(disk, path, file)) return { file, failure };
+    if (mayHaveName && mayLeadTo(disk, path, file)) return { file, failure };
     await file.close().catch(() => undefined);
     await disk.remove(unfinished).catch(() => undefined);
     throw failure;
