@@ -89,7 +89,10 @@ async function start(bench, kind, options) {
  */
 async function takeOver({ path, dist, from }) {
   const pets = JSON.parse(readFileSync(from, 'utf8'));
-  writeFileSync(path, `[\n${pets.map((/** @type {unknown} */ pet) => JSON.stringify(pet)).join(',\n')}\n]\n`);
+  writeFileSync(
+    path,
+    `[\n${pets.map((/** @type {unknown} */ pet) => JSON.stringify(pet)).join(',\n')}\n]\n`,
+  );
   const { openApp } = await import(join(dist, 'index.js'));
   const app = await openApp({ dataFile: path, apiKeys: ['bench'] });
   await app.close();

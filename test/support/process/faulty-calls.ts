@@ -35,13 +35,11 @@ function shown(ms: number): number {
 
 for (const name of ['setTimeout', 'setInterval'] as const) {
   const original = globalThis[name] as (callback: () => void, ms?: number) => NodeJS.Timeout;
-  const faster = (callback: () => void, ms = 0): NodeJS.Timeout =>
-    original(callback, shown(ms));
+  const faster = (callback: () => void, ms = 0): NodeJS.Timeout => original(callback, shown(ms));
   Object.assign(globalThis, { [name]: faster });
 }
 const sleep = promises.setTimeout;
-promises.setTimeout = ((ms = 0, ...rest: []) =>
-  sleep(shown(ms), ...rest)) as typeof sleep;
+promises.setTimeout = ((ms = 0, ...rest: []) => sleep(shown(ms), ...rest)) as typeof sleep;
 
 // Named imports see the changes, too.
 syncBuiltinESMExports();
