@@ -7,6 +7,8 @@
  * be slower than its clients.
  */
 
+import { StoreUnavailableError } from '../model/pet-store.ts';
+
 /** The result of an item, or why it failed. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
 
@@ -32,9 +34,7 @@ export class CommitQueue<Item, Result> {
   readonly #commit: CommitItems<Item, Result>;
   readonly #fullCommitBytes: number;
   #queue: Queued<Item, Result>[] = [];
-  /** How many items wait elsewhere (see `hold`). */
-  #held = 0;
-  /** Of the items in the queue, and of those that wait elsewhere. */
+  /** Of the items in the queue. */
   #waitingBytes = 0;
   /** Items in the current commit. */
   #committing = 0;
@@ -57,28 +57,15 @@ export class CommitQueue<Item, Result> {
     return this.#queue.length + this.#committing;
   }
 
-  /** True if no more items should be added for now. */
-  get isFull(): boolean {
-    return (
-      this.#queue.length + this.#held >= MAX_QUEUED_ITEMS || this.#waitingBytes >= MAX_QUEUED_BYTES
-    );
-  }
-
-  /** Counts an item that waits for another one's outcome, until the returned function is called. */
-  hold(bytes: number): () => void {
-    this.#held += 1;
-    this.#waitingBytes += bytes;
-    return () => {
-      this.#held -= 1;
-      this.#waitingBytes -= bytes;
-    };
-  }
-
   /**
    * Queues an item of about `bytes` bytes. Resolves with its result when its commit is durable, and
-   * rejects with the error of its outcome.
+   * rejects with the error of its outcome, or with StoreUnavailableError if the queue is full.
    */
   add(item: Item, bytes: number): Promise<Result> {
+    const isFull = this.#queue.length >= MAX_QUEUED_ITEMS || this.#waitingBytes >= MAX_QUEUED_BYTES;
+    if (isFull) {
+      return Promise.reject(new StoreUnavailableError('Too many pets are waiting to be stored'));
+    }
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome<Result>): void => {
         if ('error' in outcome) reject(outcome.error);
@@ -88,16 +75,6 @@ export class CommitQueue<Item, Result> {
       this.#waitingBytes += bytes;
       this.#running ??= this.#run();
     });
-  }
-
-  /** Refuses the items at the head of the queue for which `isRefused` is true. */
-  refuse(isRefused: (item: Item) => boolean, error: Error): void {
-    let count = 0;
-    while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
-    for (const { bytes, settle } of this.#queue.splice(0, count)) {
-      this.#waitingBytes -= bytes;
-      settle({ error });
-    }
   }
 
   /** Resolves when every added item has its outcome. */

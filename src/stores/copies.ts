@@ -17,7 +17,7 @@ import {
   withFile,
   type Disk,
 } from './file/disk.ts';
-import { writeFile, type Tables } from './file/format.ts';
+import { writeFile } from './file/format.ts';
 import {
   DamagedFileError,
   readDataFile,
@@ -26,6 +26,7 @@ import {
 } from './file/read-data-file.ts';
 import type { Range } from './file/read-lines.ts';
 import { replaceFile } from './file/replace-file.ts';
+import type { Tables } from './table/tables.ts';
 
 const DEPS = { memory: systemMemory, clock: systemClock };
 

@@ -10,19 +10,20 @@
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import { OutcomeUnknownError, type CreatedPet } from '../model/pet-store.ts';
 import { replayedPet, type KeyHash } from './table/idempotency-keys.ts';
+import { findStored, type Tables } from './table/tables.ts';
 
 /** How many creates may wait for another one's outcome, of which they keep the pet in memory. */
 const MAX_WAITING = 16_384;
 
 export class KeyedCreates {
-  readonly #find: (key: KeyHash) => StoredPet | undefined;
+  readonly #tables: Tables;
   /** By key, the create in progress. */
   readonly #inProgress: Map<KeyHash, Promise<StoredPet>> = new Map();
   #waiting = 0;
 
-  /** `find` returns the pet that a key has stored. */
-  constructor(find: (key: KeyHash) => StoredPet | undefined) {
-    this.#find = find;
+  /** The tables have the pets and keys that are stored. */
+  constructor(tables: Tables) {
+    this.#tables = tables;
   }
 
   /**
@@ -34,7 +35,7 @@ export class KeyedCreates {
     key: KeyHash,
     create: () => Promise<StoredPet>,
   ): Promise<CreatedPet> {
-    const stored = this.#find(key);
+    const stored = findStored(this.#tables, key);
     if (stored !== undefined) return { pet: replayedPet(stored, newPet), isReplayed: true };
     const earlier = this.#inProgress.get(key);
     if (earlier !== undefined) {

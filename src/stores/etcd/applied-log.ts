@@ -41,10 +41,10 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { decodeCommit } from '../commit.ts';
 import { KEY_LIFETIME_MS, IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { CallKind, FailedCall, StartDeps } from './calls.ts';
+import { decodeCommit } from './commit.ts';
 import { ifValue, range, type KeyValue, type RangeResponse } from './etcd-json.ts';
 import { MAX_RESPONSE_BYTES } from './member.ts';
 import { beginsAsCommit, decodeValue, digestOf, headOf, LogLostError } from './slots.ts';
@@ -77,10 +77,10 @@ export interface LogId extends Meta {
 }
 
 export class AppliedLog {
+  readonly id: LogId;
   readonly layout: Layout;
   readonly pets: PetTable = new PetTable();
   readonly keys: IdempotencyKeys;
-  readonly #meta: Buffer;
   readonly #deps: StartDeps;
   /** The slot of the last commit, and the head of its value; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
@@ -100,13 +100,14 @@ export class AppliedLog {
   /** The stretch that the next search counts: a damaged one again, until it is whole. */
   #stretch = 0;
 
-  constructor({ layout, meta, logId }: LogId, deps: StartDeps) {
-    this.layout = layout;
+  /** A log of which nothing has been applied. */
+  constructor(id: LogId, deps: StartDeps) {
+    this.id = id;
+    this.layout = id.layout;
     this.keys = new IdempotencyKeys(deps.clock);
-    this.#meta = meta;
     this.#deps = deps;
-    this.digest = digestOf(logId);
-    this.#starts = [layout.prefix];
+    this.digest = digestOf(id.logId);
+    this.#starts = [id.layout.prefix];
   }
 
   /** The last applied id, or 0: the next commit is in the slot after it. */
@@ -124,7 +125,7 @@ export class AppliedLog {
    * same revision.
    */
   get compares(): readonly object[] {
-    const meta = ifValue(this.layout.meta, this.#meta);
+    const meta = ifValue(this.layout.meta, this.id.meta);
     if (this.#last === undefined) return [meta];
     const { key, head } = this.#last;
     // In ASCII `!` follows the space.
@@ -241,7 +242,7 @@ export class AppliedLog {
     if (previous !== this.digest) {
       throw new LogLostError(`${slot} follows another commit than the one that was read here`);
     }
-    const commit = isUtf8(text) ? decodeCommit(text, true) : undefined;
+    const commit = isUtf8(text) ? decodeCommit(text) : undefined;
     if (commit?.after !== this.lastId) throw new LogLostError(`${slot} has no valid commit`);
     this.pets.reserve(commit.pets);
     for (const pet of commit.pets) this.pets.append(pet);

@@ -80,3 +80,26 @@ export async function retried<T>(
     await clock.sleep(pauseMs);
   }
 }
+
+/** How often a wait looks whether it is over. */
+const LOOK_MS = 250;
+
+/** Settles as the promise does, or with what `giveUp` returns once that is not undefined. */
+export async function within<T>(
+  clock: EtcdClock,
+  promise: Promise<T>,
+  giveUp: () => T | Promise<T> | undefined,
+): Promise<T> {
+  let stop = (): void => undefined;
+  const over = new Promise<T>((resolve) => {
+    stop = clock.every(LOOK_MS, () => {
+      const result = giveUp();
+      if (result !== undefined) resolve(result);
+    });
+  });
+  try {
+    return await Promise.race([promise, over]);
+  } finally {
+    stop();
+  }
+}

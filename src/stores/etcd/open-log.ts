@@ -8,7 +8,7 @@
  * step makes no progress for ten seconds, the start ends: a supervisor starts the service again.
  */
 
-import type { AppliedLog, LogId } from './applied-log.ts';
+import { AppliedLog } from './applied-log.ts';
 import type { StartDeps } from './calls.ts';
 import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
 import type { Txn, TxnResponse } from './etcd-json.ts';
@@ -33,10 +33,10 @@ export async function initEtcd(options: ClusterOptions): Promise<'made' | 'found
 }
 
 /**
- * Resolves with the log under the prefix. Rejects with LogLostError if there is none, or if a
+ * Resolves with the log under the prefix, unread. Rejects with LogLostError if there is none, or if a
  * service must not use it, and with StoreUnavailableError if the cluster does not respond.
  */
-export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
+export async function openLog(deps: StartDeps, prefix: string): Promise<AppliedLog> {
   const layout = new Layout(prefix);
   const meta = await findMeta(deps, layout);
   if (meta === undefined) {
@@ -59,7 +59,7 @@ export async function openOrMakeLog(
   deps: StartDeps,
   prefix: string,
   state: string,
-): Promise<{ readonly log: LogId; readonly isNew: boolean }> {
+): Promise<{ readonly log: AppliedLog; readonly isNew: boolean }> {
   const layout = new Layout(prefix);
   const own = encodeMeta({ logId: randomHex(), state });
   // An existing log is found without a put, which etcd would refuse if its quota is used up.
@@ -72,7 +72,7 @@ export async function openOrMakeLog(
   return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
 }
 
-function assertReady({ layout, state }: LogId): void {
+function assertReady({ id: { layout, state } }: AppliedLog): void {
   if (state === 'ready') return;
   throw new LogLostError(
     `An import into ${layout.prefix} is not finished: wait for it, or run the same import again`,
@@ -113,7 +113,7 @@ function noMeta({ meta }: Layout, key: string): LogLostError {
 }
 
 /** Resolves with the log that has this meta. Rejects if the server does not evaluate compares. */
-async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<LogId> {
+async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<AppliedLog> {
   const key = layout.meta;
   // A meta begins with a brace, which is between the other two in ASCII. And the range is short,
   // since etcd reads all that a compare is about.
@@ -131,7 +131,7 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
   if (!responses.every(isFalse)) {
     throw new LogLostError('The endpoints ignore the compares of a transaction: are they etcd?');
   }
-  return { layout, meta, ...decodeMeta(key, meta) };
+  return new AppliedLog({ layout, meta, ...decodeMeta(key, meta) }, deps);
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */

@@ -17,7 +17,6 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import type { CommitLimits } from '../commit-log.ts';
 
 /**
  * The log in etcd is not the one that this process has applied, or this process cannot read it any
@@ -84,16 +83,6 @@ export function encodeValue(previous: string, text: string): Buffer {
   const crc = zlib.crc32(rest).toString(16).padStart(8, '0');
   return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }
-
-/**
- * A commit is full with about 1,000 pets. A commit of the longest pet after others fits into a
- * transaction.
- */
-export const LIMITS: CommitLimits = {
-  fullCommitBytes: 64 << 10,
-  petBytes: (1 << 20) + 1024,
-  bytesAroundPet: 28,
-};
 
 /** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {

@@ -27,8 +27,6 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
-import { Histogram } from '../../base/histogram.ts';
-import { INT64_MAX } from '../../base/int64.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
 import { systemClock, systemMemory, type Clock } from '../../base/system.ts';
 import type { NewPet, PetStatus, StoredPet } from '../../model/pet.ts';
@@ -47,9 +45,11 @@ import {
 } from '../../model/pet-store.ts';
 import { formatMembers, formatPet, readNewPet, TextPet } from '../../model/pet-text.ts';
 import { CommitQueue, type Outcome } from '../commit-queue.ts';
+import { CreateFigures } from '../create-figures.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
 import { KeyedCreates } from '../keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
+import type { Tables } from '../table/tables.ts';
 import {
   createDataFile,
   NotOursError,
@@ -59,14 +59,7 @@ import {
   type DataFile,
 } from './data-file.ts';
 import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
-import {
-  bytesOfFile,
-  FULL_COMMIT_BYTES,
-  LINE_BYTES,
-  lineOf,
-  writeFile,
-  type Tables,
-} from './format.ts';
+import { bytesOfFile, FULL_COMMIT_BYTES, LINE_BYTES, lineOf, writeFile } from './format.ts';
 import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
 import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
@@ -112,11 +105,6 @@ type State =
   | { readonly name: 'closed'; readonly where: WherePetsAre };
 
 type Outcomes = readonly Outcome<StoredPet>[];
-
-const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
-const SECONDS_BOUNDS: readonly number[] = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
-];
 
 /** How often the store checks its file, and makes a try if one is due. */
 const TICK_MS = 1000;
@@ -169,10 +157,7 @@ export class FileStore implements PetStore {
   readonly #keyed: KeyedCreates;
   readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
-  readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
-  readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
-  #refusedCreates = 0;
-  #unknownCreates = 0;
+  readonly #figures: CreateFigures = new CreateFigures();
   #state: State;
   /** The commit, the check or the try that is in progress. */
   #work: Promise<unknown> | undefined;
@@ -192,7 +177,7 @@ export class FileStore implements PetStore {
     this.#unlockBeside = unlockBeside;
     this.#state = { name: 'working', file };
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
-    this.#keyed = new KeyedCreates((key) => this.#find(key));
+    this.#keyed = new KeyedCreates(tables);
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
     this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
@@ -212,13 +197,13 @@ export class FileStore implements PetStore {
   }
 
   create(newPet: NewPet): Promise<StoredPet> {
-    return this.#counted(this.#create(readNewPet(newPet)));
+    return this.#figures.count(this.#create(readNewPet(newPet)));
   }
 
   createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
     const creating = this.#keyed.createOnce(values, key, () => this.#create(values, key));
-    return this.#counted(
+    return this.#figures.count(
       creating.catch((error: unknown) => {
         // This call stored nothing, but an earlier one with the key may have.
         const isRefused = error instanceof StoreUnavailableError;
@@ -229,8 +214,8 @@ export class FileStore implements PetStore {
 
   problem(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
-    const hasNoIdLeft = this.#tables.pets.lastId === INT64_MAX;
-    return this.#refusal()?.message ?? (hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent);
+    const hasIdLeft = this.#tables.pets.hasIdsFor(1);
+    return this.#refusal()?.message ?? (hasIdLeft ? this.#failures.recent : NO_ID_LEFT);
   }
 
   stats(): StoreStats {
@@ -238,10 +223,7 @@ export class FileStore implements PetStore {
     const state = this.#state;
     return {
       ...(state.name === 'working' && { dataFileBytes: state.file.sizeBytes }),
-      commitPets: this.#commitPets,
-      commitSeconds: this.#commitSeconds,
-      refusedCreates: this.#refusedCreates,
-      unknownCreates: this.#unknownCreates,
+      ...this.#figures,
       queueLength: this.#queue.length,
       keysHeld: keys.length,
       keysEvicted: keys.evicted,
@@ -281,29 +263,10 @@ export class FileStore implements PetStore {
     const members = formatMembers(values);
     const refusal = this.#closing === undefined ? this.#refusal() : closed();
     if (refusal !== undefined) throw refusal;
-    if (this.#queue.isFull) {
-      throw new StoreUnavailableError('Too many pets are waiting to be stored');
-    }
-    const hasNoIdLeft = this.#tables.pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
-    if (hasNoIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
+    const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
+    if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
     const create = { members, status: values.status, key };
     return this.#queue.add(create, Buffer.byteLength(members) + LINE_BYTES);
-  }
-
-  #find(key: KeyHash): StoredPet | undefined {
-    const { pets, keys } = this.#tables;
-    const id = keys.find(key);
-    return id === undefined ? undefined : pets.get(id);
-  }
-
-  async #counted<T>(creating: Promise<T>): Promise<T> {
-    try {
-      return await creating;
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
-      if (error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
-      throw error;
-    }
   }
 
   /** Returns the error for a new create, or undefined if the store accepts it. */
@@ -336,8 +299,7 @@ export class FileStore implements PetStore {
       const startedAt = clock.now();
       const creates = take();
       const outcomes = await this.#store(creates);
-      this.#commitSeconds.observe((clock.now() - startedAt) / 1000);
-      this.#commitPets.observe(creates.length);
+      this.#figures.countCommit(creates.length, clock.now() - startedAt);
       return outcomes;
     });
   }

@@ -27,7 +27,7 @@ testPetStoreContract(
   { isDurable: true },
 );
 
-// Each row of the table in etcd-log.ts.
+// Each row of the table in proposer.ts.
 testEtcdScript('stores/etcd/in-doubt.script');
 // A damaged or replaced log: a running store ends its work, and a start is refused.
 testEtcdScript('stores/etcd/lost-log.script');

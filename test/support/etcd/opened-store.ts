@@ -5,7 +5,7 @@ import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/e
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
-import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
+import { createCommit, encodeCommit, pendingPet } from '../../../src/stores/etcd/commit.ts';
 import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
 import { SERVER_JS } from '../process/process.ts';
 import { run } from '../process/program.ts';
@@ -92,8 +92,7 @@ export async function openSimulated(
 export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly [string, Buffer]> {
   let previous = digestOf(decodeMeta('', meta).logId);
   for (let after = 0n; ; after += 1n) {
-    const pet = { members: '"name":"Rex","categoryId":1', status: undefined };
-    const value = encodeValue(previous, encodeCommit(createCommit(after, [pet], 0)));
+    const value = encodeValue(previous, encodeCommit(createCommit(after, [pendingPet(rex)], 0)));
     previous = digestOf(value);
     yield [new Layout(prefix).slot(after), value];
   }
