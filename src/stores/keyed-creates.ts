@@ -5,25 +5,34 @@
  * first one is stored by then, the second gets the same pet. If it is still in progress, the second
  * waits for it, and shares its outcome: stored, refused, or in doubt. It is not tried anew in place
  * of a refused one, since what refused the first would refuse it, too.
+ *
+ * The rule: before a client learns that its create failed, the key is looked up again, since a
+ * commit that was in doubt may have stored it meanwhile. And a create is not refused while it is in
+ * doubt whether an earlier one has stored the key: then its outcome is unknown, too.
  */
 
 import type { NewPet, StoredPet } from '../model/pet.ts';
-import { OutcomeUnknownError, type CreatedPet } from '../model/pet-store.ts';
+import { OutcomeUnknownError, StoreUnavailableError, type CreatedPet } from '../model/pet-store.ts';
 import { replayedPet, type KeyHash } from './table/idempotency-keys.ts';
 import { findStored, type Tables } from './table/tables.ts';
 
 /** How many creates may wait for another one's outcome, of which they keep the pet in memory. */
 const MAX_WAITING = 16_384;
 
+/** Returns the error for a create whose key may be stored; undefined if that is not in doubt. */
+type DoubtOf = (key: KeyHash) => OutcomeUnknownError | undefined;
+
 export class KeyedCreates {
   readonly #tables: Tables;
+  readonly #doubtOf: DoubtOf;
   /** By key, the create in progress. */
   readonly #inProgress: Map<KeyHash, Promise<StoredPet>> = new Map();
   #waiting = 0;
 
   /** The tables have the pets and keys that are stored. */
-  constructor(tables: Tables) {
+  constructor(tables: Tables, doubtOf: DoubtOf) {
     this.#tables = tables;
+    this.#doubtOf = doubtOf;
   }
 
   /**
@@ -35,16 +44,30 @@ export class KeyedCreates {
     key: KeyHash,
     create: () => Promise<StoredPet>,
   ): Promise<CreatedPet> {
-    const stored = findStored(this.#tables, key);
-    if (stored !== undefined) return { pet: replayedPet(stored, newPet), isReplayed: true };
-    const earlier = this.#inProgress.get(key);
-    if (earlier !== undefined) {
+    const stored = this.#find(newPet, key);
+    if (stored !== undefined) return stored;
+    try {
+      const earlier = this.#inProgress.get(key);
+      if (earlier === undefined) return { pet: await this.#run(key, create()), isReplayed: false };
       return { pet: replayedPet(await this.#outcomeOf(earlier), newPet), isReplayed: true };
+    } catch (error) {
+      const isRefused = error instanceof StoreUnavailableError;
+      if (!isRefused && !(error instanceof OutcomeUnknownError)) throw error;
+      const storedMeanwhile = this.#find(newPet, key);
+      if (storedMeanwhile !== undefined) return storedMeanwhile;
+      throw (isRefused ? this.#doubtOf(key) : undefined) ?? error;
     }
-    const creating = create();
+  }
+
+  #find(newPet: NewPet, key: KeyHash): CreatedPet | undefined {
+    const stored = findStored(this.#tables, key);
+    return stored && { pet: replayedPet(stored, newPet), isReplayed: true };
+  }
+
+  async #run(key: KeyHash, creating: Promise<StoredPet>): Promise<StoredPet> {
     this.#inProgress.set(key, creating);
     try {
-      return { pet: await creating, isReplayed: false };
+      return await creating;
     } finally {
       this.#inProgress.delete(key);
     }

@@ -47,8 +47,15 @@ import type { CallKind, FailedCall, StartDeps } from './calls.ts';
 import { decodeCommit } from './commit.ts';
 import { ifValue, range, type KeyValue, type RangeResponse } from './etcd-json.ts';
 import { MAX_RESPONSE_BYTES } from './member.ts';
-import { beginsAsCommit, decodeValue, digestOf, headOf, LogLostError } from './slots.ts';
-import type { Layout, Meta } from './slots.ts';
+import {
+  beginsAsCommit,
+  decodeValue,
+  digestOf,
+  encodeMeta,
+  LogLostError,
+  type Layout,
+  type Meta,
+} from './slots.ts';
 
 /**
  * A process that reads a key from the log later may keep it for this much longer than 24 hours, so
@@ -69,16 +76,10 @@ const SEARCH_MS = 5_000;
 /** A stretch has this many commits: to count their keys takes etcd about ten milliseconds. */
 const STRETCH: number = 1 << 16;
 
-/** A log, as its meta key identifies it. */
-export interface LogId extends Meta {
-  readonly layout: Layout;
-  /** The value of the meta key. It does not change while this process uses the log. */
-  readonly meta: Buffer;
-}
-
 export class AppliedLog {
-  readonly id: LogId;
   readonly layout: Layout;
+  /** The content of the meta key. It does not change while this process uses the log. */
+  readonly meta: Meta;
   readonly pets: PetTable = new PetTable();
   readonly keys: IdempotencyKeys;
   readonly #deps: StartDeps;
@@ -101,13 +102,13 @@ export class AppliedLog {
   #stretch = 0;
 
   /** A log of which nothing has been applied. */
-  constructor(id: LogId, deps: StartDeps) {
-    this.id = id;
-    this.layout = id.layout;
+  constructor(layout: Layout, meta: Meta, deps: StartDeps) {
+    this.layout = layout;
+    this.meta = meta;
     this.keys = new IdempotencyKeys(deps.clock);
     this.#deps = deps;
-    this.digest = digestOf(id.logId);
-    this.#starts = [id.layout.prefix];
+    this.digest = digestOf(meta.logId);
+    this.#starts = [layout.prefix];
   }
 
   /** The last applied id, or 0: the next commit is in the slot after it. */
@@ -125,7 +126,7 @@ export class AppliedLog {
    * same revision.
    */
   get compares(): readonly object[] {
-    const meta = ifValue(this.layout.meta, this.id.meta);
+    const meta = ifValue(this.layout.meta, encodeMeta(this.meta));
     if (this.#last === undefined) return [meta];
     const { key, head } = this.#last;
     // In ASCII `!` follows the space.
@@ -238,7 +239,7 @@ export class AppliedLog {
   }
 
   #applyNext(slot: string, value: Buffer): void {
-    const { previous, text } = decodeValue(slot, value);
+    const { head, previous, text } = decodeValue(slot, value);
     if (previous !== this.digest) {
       throw new LogLostError(`${slot} follows another commit than the one that was read here`);
     }
@@ -252,7 +253,7 @@ export class AppliedLog {
     }
     if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(slot);
     this.#commits += 1;
-    this.#last = { key: slot, head: headOf(value) };
+    this.#last = { key: slot, head };
     this.digest = digestOf(value);
   }
 }

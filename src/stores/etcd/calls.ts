@@ -70,10 +70,7 @@ export interface StartDeps {
  * Repeats an attempt until it returns a value. The second attempt follows the first immediately,
  * and each later one after a pause that doubles, up to half a second. Rejects if an attempt throws.
  */
-export async function retried<T>(
-  clock: EtcdClock,
-  attempt: () => Promise<T | undefined>,
-): Promise<T> {
+export async function retried<T>(clock: Clock, attempt: () => Promise<T | undefined>): Promise<T> {
   for (let pauseMs = 0; ; pauseMs = Math.min(500, Math.max(25, 2 * pauseMs))) {
     const result = await attempt();
     if (result !== undefined) return result;
@@ -84,22 +81,19 @@ export async function retried<T>(
 /** How often a wait looks whether it is over. */
 const LOOK_MS = 250;
 
-/** Settles as the promise does, or with what `giveUp` returns once that is not undefined. */
-export async function within<T>(
-  clock: EtcdClock,
+/** Settles as the promise does, or resolves with `otherwise` soon after `isOver` returns true. */
+export function within<T>(
+  clock: Clock,
   promise: Promise<T>,
-  giveUp: () => T | Promise<T> | undefined,
+  isOver: () => boolean,
+  otherwise: T,
 ): Promise<T> {
-  let stop = (): void => undefined;
-  const over = new Promise<T>((resolve) => {
-    stop = clock.every(LOOK_MS, () => {
-      const result = giveUp();
-      if (result !== undefined) resolve(result);
+  return new Promise((resolve, reject) => {
+    const stop = clock.every(LOOK_MS, () => {
+      if (!isOver()) return;
+      stop();
+      resolve(otherwise);
     });
+    void promise.then(resolve, reject).finally(stop);
   });
-  try {
-    return await Promise.race([promise, over]);
-  } finally {
-    stop();
-  }
 }

@@ -54,6 +54,8 @@ export interface Commit {
   readonly keys: readonly CommitKey[];
 }
 
+type CommitOfTexts = Omit<Commit, 'pets'> & { readonly pets: readonly Pick<TablePet, 'text'>[] };
+
 /** Returns the pet as it waits for its id. Throws InvalidPetError. */
 export function pendingPet(newPet: NewPet, key?: KeyHash): PendingPet {
   const members = formatMembers(newPet);
@@ -82,12 +84,9 @@ export function createCommit(
   return { after, pets, keys };
 }
 
-export function encodeCommit({ after, pets, keys }: Commit): string {
-  return encodeTexts(after, pets.map(({ text }) => text).join(','), keys);
-}
-
-/** As `encodeCommit`, for the texts of pets that are joined by commas. */
-export function encodeTexts(after: bigint, texts: string, keys: readonly CommitKey[]): string {
+/** Returns the text of a commit, of whose pets only the texts are used. */
+export function encodeCommit({ after, pets, keys }: CommitOfTexts): string {
+  const texts = pets.map(({ text }) => text).join(',');
   const items = keys.map(({ key, id, expiresAt }) => `["${key}",${id},${expiresAt}]`);
   const keyList = keys.length === 0 ? '' : `,"keys":[${items.join(',')}]`;
   return `{"after":${after},"pets":[${texts}]${keyList}}`;

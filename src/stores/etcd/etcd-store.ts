@@ -7,29 +7,27 @@
  *                                 ▲ another process took it: apply its pets, look up the keys again
  *
  * A create has one of three outcomes: stored; refused, and nothing of it will ever appear; or
- * unknown, after a commit that may be in its slot or not. Such a commit is the *doubt* until the
- * slot is taken, by it or by another one. A create that would be refused, and has a key of the
- * doubt, gets 500.
+ * unknown, after a commit that may be in its slot or not: that commit is the *doubt*, until its slot
+ * is taken by any commit.
  *
  *     state         creates get        reads get           leaves it
- *     working       201                200                 a catch-up fails: failing. A read has
- *                                                          waited for 5 s: out of reach
- *     failing       201, if the call   200, if a later     a catch-up ends: working. A read has
- *                   reaches a member   catch-up ends       waited for 5 s: out of reach
+ *     working       201                200                 a call of a catch-up fails: failing
+ *     failing       201, if their own  200, if a later     a catch-up ends: working
+ *                   calls succeed      call succeeds
  *     out of reach  503 at once; 500   503 after 5 s       a catch-up ends: working
  *                   if the key is in
  *                   doubt
- *     lost          503; 500 if the    503                 never. `lost` resolves: only a new
- *                   key is in doubt                        process may look at the log
- *     closed        503                503                 never
+ *     ended         503; 500 if the    503                 never. The store was closed, or the log
+ *                   key is in doubt                        in etcd is not the one that was applied:
+ *                                                          then `lost` resolves, and only a new
+ *                                                          process may use the log
  *
- * Each of the first three is left for lost, if the log in etcd is not the one that was applied, or
- * cannot be applied any further. Reads come at least once a second, also if nobody reads, so that
- * an idle process notices it, too.
+ * A read that has waited for five seconds makes the store out of reach, also without a failed call.
+ * There is a read at least once a second, so that an idle store notices an outage, and its end.
  *
- * The limits of time: a create is refused five seconds after it came, or five seconds after its
- * commit began, if it is certain that nothing of it is stored. In doubt, it ends after 15 seconds.
- * Three seconds after the store began to close, all that have not ended end.
+ * The limits of time: a create is refused five seconds after it came, or after its commit began, if
+ * it is certain that nothing of it is stored. In doubt it ends after 15 seconds. Three seconds after
+ * the store began to close, every create ends.
  */
 
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
@@ -51,10 +49,9 @@ import { CommitQueue, type Outcome } from '../commit-queue.ts';
 import { CreateFigures } from '../create-figures.ts';
 import { FailureReport } from '../failure-report.ts';
 import { KeyedCreates } from '../keyed-creates.ts';
-import { KEY_LIFETIME_MS, replayedPet, type KeyHash } from '../table/idempotency-keys.ts';
-import { findStored } from '../table/tables.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import type { AppliedLog } from './applied-log.ts';
-import { etcdClock, within, type FailedCall, type StartDeps } from './calls.ts';
+import { etcdClock, within, type StartDeps } from './calls.ts';
 import {
   createCommit,
   FULL_COMMIT_BYTES,
@@ -65,7 +62,7 @@ import {
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster } from './join-cluster.ts';
 import { openLog, readLog } from './open-log.ts';
-import { CREATE_MS, Proposer, type IsOver } from './proposer.ts';
+import { CREATE_MS, Proposer, type IsOver, type LogDeps } from './proposer.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { LogLostError } from './slots.ts';
 
@@ -99,8 +96,6 @@ const BEAT_MS = 1_000;
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
 
-const WAITED = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
-const LOST_EACH_SLOT = 'other processes took each slot for 5 seconds';
 const UNUSABLE = 'The etcd cluster cannot be used: ';
 const SLOW =
   'catching up takes more than 5 seconds: other processes write faster than this one reads, or a ' +
@@ -126,7 +121,7 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
     start = await joinCluster(options);
     log = await openLog(start, prefix);
     await readLog(start, log);
-    return new EtcdStore({ ...start, log, logger });
+    return new EtcdStore({ ...start, log }, logger);
   } catch (error) {
     start?.calls.close();
     throw error;
@@ -135,14 +130,10 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
   }
 }
 
-interface StoreDeps extends StartDeps {
-  readonly log: AppliedLog;
-  readonly logger: Logger;
-}
-
 export class EtcdStore implements PetStore {
   readonly lost: Promise<Error>;
-  readonly #deps: StoreDeps;
+  readonly #deps: LogDeps;
+  readonly #logger: Logger;
   readonly #barrier: ReadBarrier;
   readonly #proposer: Proposer;
   readonly #queue: CommitQueue<Waiting, StoredPet>;
@@ -161,13 +152,14 @@ export class EtcdStore implements PetStore {
   #resolveLost: (error: Error) => void = () => undefined;
 
   /** The log has been read to its end. */
-  constructor(deps: StoreDeps) {
-    const { clock, log, logger } = deps;
+  constructor(deps: LogDeps, logger: Logger) {
+    const { clock, log } = deps;
     this.#deps = deps;
+    this.#logger = logger;
     this.#barrier = new ReadBarrier(clock, () => this.#catchUp());
-    this.#proposer = new Proposer({ ...deps, lose: (error) => this.#lose(error) });
+    this.#proposer = new Proposer(deps, (error) => this.#lose(error));
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
-    this.#keyed = new KeyedCreates(log);
+    this.#keyed = new KeyedCreates(log, (key) => this.#doubtOf(key));
     const report = (began: string, ended: string): FailureReport =>
       new FailureReport(logger, clock, began, ended);
     this.#failures = report('Creates fail', 'Creates are stored again');
@@ -195,17 +187,14 @@ export class EtcdStore implements PetStore {
   }
 
   async create(newPet: NewPet): Promise<StoredPet> {
-    const pet = pendingPet(readNewPet(newPet));
-    return this.#figures.count(this.#create(pet));
+    return this.#figures.count(this.#create(pendingPet(readNewPet(newPet))));
   }
 
   async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
     const pet = pendingPet(values, key);
-    const creating = this.#keyed.createOnce(values, key, () => this.#create(pet));
-    return this.#figures.count(
-      creating.catch((error: unknown) => this.#lookAgain(error, values, key)),
-    );
+    const create = (): Promise<StoredPet> => this.#create(pet);
+    return this.#figures.count(this.#keyed.createOnce(values, key, create));
   }
 
   problem(): string | undefined {
@@ -226,11 +215,6 @@ export class EtcdStore implements PetStore {
     };
   }
 
-  /** The name of the state, for tests. */
-  get state(): State['name'] {
-    return this.#state.name;
-  }
-
   drain(): void {
     this.#closingAt = Math.min(this.#closingAt, this.#deps.clock.now());
   }
@@ -248,9 +232,10 @@ export class EtcdStore implements PetStore {
     this.#deps.calls.close();
   }
 
-  /** The only function that changes the state. */
+  /** The only function that changes the state. An ended store can only have another doubt. */
   #become(next: State): void {
-    if (this.#state.name !== 'ended') this.#state = next;
+    const state = this.#state;
+    this.#state = state.name === 'ended' ? { ...state, doubt: next.doubt } : next;
   }
 
   /** Returns why the store takes no creates, or not so many; undefined if it does. */
@@ -266,25 +251,21 @@ export class EtcdStore implements PetStore {
   async #caughtUp(): Promise<void> {
     const { clock } = this.#deps;
     const since = clock.now();
-    const giveUp = (): Promise<never> | undefined => {
-      const state = this.#state;
-      if (state.name !== 'ended' && clock.now() - since < READ_MS) return undefined;
-      const cause = state.name === 'working' ? UNUSABLE + SLOW : state.cause;
-      this.#become({ name: 'out of reach', cause, doubt: state.doubt });
-      return Promise.reject(new StoreUnavailableError(cause));
-    };
-    if (this.#state.name !== 'ended') await within(clock, this.#barrier.wait(), giveUp);
-    if (this.#state.name === 'ended') throw new StoreUnavailableError(this.#state.cause);
+    const isLate = (): boolean => this.#state.name === 'ended' || clock.now() - since >= READ_MS;
+    const isCaughtUp = !isLate() && (await within(clock, this.#barrier.wait(), isLate, false));
+    const state = this.#state;
+    if (isCaughtUp && state.name !== 'ended') return;
+    const cause = state.name === 'working' ? UNUSABLE + SLOW : state.cause;
+    this.#become({ name: 'out of reach', cause, doubt: state.doubt });
+    throw new StoreUnavailableError(cause);
   }
 
   /** Catches up, for all reads that wait. Resolves with false if it must be tried again. */
   async #catchUp(): Promise<boolean> {
-    let failed: FailedCall | undefined;
-    try {
-      failed = await this.#deps.log.catchUp('read');
-    } catch (error) {
+    const failed = await this.#deps.log.catchUp('read').catch((error: unknown) => {
       this.#lose(error);
-    }
+      return undefined;
+    });
     if (failed?.isOtherCluster) this.#lose(new LogLostError(OTHER_CLUSTER + failed.cause));
     const { name, doubt } = this.#state;
     if (failed === undefined) {
@@ -304,7 +285,7 @@ export class EtcdStore implements PetStore {
     if (this.#state.name === 'ended') return cause;
     const { layout, nextSlot: slot } = this.#deps.log;
     const details = { cause, prefix: layout.prefix, slot };
-    this.#deps.logger('error', 'This process cannot continue with the log in etcd', details);
+    this.#logger('error', 'This process cannot continue with the log in etcd', details);
     this.#become({ name: 'ended', cause, doubt: this.#state.doubt });
     this.#resolveLost(new LogLostError(cause));
     return cause;
@@ -313,13 +294,14 @@ export class EtcdStore implements PetStore {
   #tick(): void {
     const { clock, log } = this.#deps;
     const state = this.#state;
+    const cause = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     for (const waiting of this.#waiting) {
       if (clock.now() - waiting.since < CREATE_MS) break;
       this.#waiting.delete(waiting);
-      waiting.refuse(new StoreUnavailableError(WAITED));
+      waiting.refuse(new StoreUnavailableError(cause));
     }
     if (state.name === 'out of reach') this.#outage.record(state.cause);
-    else this.#outage.clear();
+    else if (state.name === 'working') this.#outage.clear();
     if (log.damage === undefined) this.#damage.clear();
     else this.#damage.record(log.damage);
   }
@@ -341,20 +323,10 @@ export class EtcdStore implements PetStore {
     });
   }
 
-  /** Another process may have stored the key of a create that fails, or the commit in doubt has. */
-  #lookAgain(error: unknown, values: NewPet, key: KeyHash): CreatedPet {
-    const isRefused = error instanceof StoreUnavailableError;
-    if (!isRefused && !(error instanceof OutcomeUnknownError)) throw error;
-    const stored = findStored(this.#deps.log, key);
-    if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
-    const doubt = this.#doubt;
-    throw isRefused && doubt?.keys.has(key) ? new OutcomeUnknownError(doubt.message) : error;
-  }
-
-  /** The commit in doubt, if its slot is still open. */
-  get #doubt(): Doubt | undefined {
+  #doubtOf(key: KeyHash): OutcomeUnknownError | undefined {
     const { doubt } = this.#state;
-    return doubt?.after === this.#deps.log.lastId ? doubt : undefined;
+    const isOpen = doubt?.after === this.#deps.log.lastId;
+    return isOpen && doubt.keys.has(key) ? new OutcomeUnknownError(doubt.message) : undefined;
   }
 
   async #commit(take: () => readonly Waiting[]): Promise<Outcomes> {
@@ -400,13 +372,16 @@ export class EtcdStore implements PetStore {
       case 'stored':
         this.#failures.clear();
         return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
-      case 'conflict': {
+      case 'conflict':
+      case 'far behind': {
         // A process that is far behind would only lose the next slot, too.
-        const giveUp = (): true | undefined => (isOver(CREATE_MS) ? true : undefined);
-        if (result.isFarBehind) await within<unknown>(clock, this.#barrier.wait(), giveUp);
-        if (!isOver(CREATE_MS) || this.#isClosingOver()) return undefined;
+        const isLate = (): boolean => isOver(CREATE_MS);
+        const isFarBehind = result.kind === 'far behind';
+        if (isFarBehind) await within(clock, this.#barrier.wait(), isLate, false);
+        if (!isLate() || this.#isClosingOver()) return undefined;
         const state = this.#state;
-        return refuse('cause' in state ? state.cause : LOST_EACH_SLOT);
+        const lostEach = 'other processes took each slot for 5 seconds';
+        return refuse('cause' in state ? state.cause : lostEach);
       }
       case 'refused':
         return refuse(result.cause);
@@ -416,14 +391,16 @@ export class EtcdStore implements PetStore {
   }
 
   #leaveUnknown(commit: Commit, cause: string): Outcomes {
-    const { log, logger } = this.#deps;
     this.#failures.record(cause);
     const message = `It is not known whether the pet was stored: ${cause}`;
+    const { doubt } = this.#state;
     // An earlier commit for the same slot is in doubt as long as this one.
-    const keys = new Set([...(this.#doubt?.keys ?? []), ...commit.keys.map(({ key }) => key)]);
-    this.#state = { ...this.#state, doubt: { after: commit.after, keys, message } };
-    const details = { pets: commit.pets.length, slot: log.layout.slot(commit.after) };
-    logger('error', 'It is not known whether pets were stored', details);
+    const earlier = doubt?.after === commit.after ? doubt.keys : [];
+    const keys = new Set([...earlier, ...commit.keys.map(({ key }) => key)]);
+    this.#become({ ...this.#state, doubt: { after: commit.after, keys, message } });
+    const slot = this.#deps.log.layout.slot(commit.after);
+    const details = { pets: commit.pets.length, slot };
+    this.#logger('error', 'It is not known whether pets were stored', details);
     return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 }

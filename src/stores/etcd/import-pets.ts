@@ -12,10 +12,10 @@ import { PET_SEPARATOR } from '../../model/pet-text.ts';
 import type { PetBatch } from '../table/pet-table.ts';
 import type { Tables } from '../table/tables.ts';
 import type { StartDeps } from './calls.ts';
-import { encodeTexts, FULL_COMMIT_BYTES, MAX_PET_BYTES, type CommitKey } from './commit.ts';
+import { encodeCommit, FULL_COMMIT_BYTES, MAX_PET_BYTES, type CommitKey } from './commit.ts';
 import { ifAbsent } from './etcd-json.ts';
-import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
-import { encodeMeta, encodeValue, LogLostError } from './slots.ts';
+import { openLog, putIf, readLog } from './open-log.ts';
+import { encodeMeta, encodeValue, LogLostError, randomHex } from './slots.ts';
 
 /**
  * Imports pets into an empty prefix. Rejects if it has a log, or another unfinished import, or if
@@ -24,12 +24,12 @@ import { encodeMeta, encodeValue, LogLostError } from './slots.ts';
 export async function importPets(
   deps: StartDeps,
   prefix: string,
-  { pets, keys: imported }: Tables,
+  imported: Tables,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
   const { clock } = deps;
-  const batches = (): Generator<PetBatch> => pets.batches(Infinity, FULL_COMMIT_BYTES);
-  const keys = [...imported.entries()].map(({ key, id, endsAt }): CommitKey => {
+  const batches = (): Generator<PetBatch> => imported.pets.batches(Infinity, FULL_COMMIT_BYTES);
+  const keys = [...imported.keys.entries()].map(({ key, id, endsAt }): CommitKey => {
     return { key, id, expiresAt: Math.round(clock.timeOfDay() + endsAt - clock.now()) };
   });
   const content = createHash('sha256');
@@ -45,14 +45,7 @@ export async function importPets(
   // Without the times, which differ if the same import is resumed.
   for (const { key, id } of keys) content.update(`\n${key} ${id}`);
   const state = `importing ${content.digest('hex').slice(0, 32)}`;
-  const { log } = await openOrMakeLog(deps, prefix, state);
-  if (log.id.state !== state) {
-    throw new LogLostError(
-      log.id.state === 'ready'
-        ? `${prefix} already has a log: use another prefix`
-        : `Another import into ${prefix} has begun: use another prefix`,
-    );
-  }
+  const log = await openLog(deps, prefix, { logId: randomHex(), state });
   await readLog(deps, log);
   const put = async (key: string, value: Buffer): Promise<void> => {
     const compare = [...log.compares, ifAbsent(log.nextSlot)];
@@ -65,15 +58,15 @@ export async function importPets(
     const firstKey = nextKey;
     while (nextKey < keys.length && keys[nextKey]!.id <= lastId) nextKey += 1;
     if (lastId <= log.lastId) continue;
-    const commitKeys = keys.slice(firstKey, nextKey);
-    const commit = encodeTexts(log.lastId, text.replaceAll(PET_SEPARATOR, ','), commitKeys);
+    const pets = text.split(PET_SEPARATOR).map((pet) => ({ text: pet }));
+    const commit = { after: log.lastId, pets, keys: keys.slice(firstKey, nextKey) };
     const key = log.nextSlot;
-    const value = encodeValue(log.digest, commit);
+    const value = encodeValue(log.digest, encodeCommit(commit));
     await put(key, value);
     log.apply([{ key, value }]);
-    onProgress(log.pets.length, pets.length);
+    onProgress(log.pets.length, imported.pets.length);
   }
-  await put(log.layout.meta, encodeMeta({ ...log.id, state: 'ready' }));
+  await put(log.layout.meta, encodeMeta({ ...log.meta, state: 'ready' }));
 }
 
 /** Resolves with all pets and idempotency keys of a log, as of one moment. */

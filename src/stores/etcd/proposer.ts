@@ -33,14 +33,7 @@
  */
 
 import { logDiverged, type AppliedLog } from './applied-log.ts';
-import {
-  retried,
-  within,
-  type CallKind,
-  type CallResult,
-  type FailedCall,
-  type StartDeps,
-} from './calls.ts';
+import { retried, within, type CallKind, type CallResult, type StartDeps } from './calls.ts';
 import { encodeCommit, type Commit } from './commit.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
 import { encodeValue } from './slots.ts';
@@ -60,35 +53,35 @@ const CONFLICT_WINDOW = 4096n;
 /** After this many own commits in a row, this process counts as the only one that writes. */
 const COMMITS_IN_ROW = 16;
 
-const NO_RESPONSE: FailedCall = { kind: 'in doubt', cause: 'no whole response yet' };
+const NO_RESPONSE: CallResult = { kind: 'in doubt', cause: 'no whole response yet' };
 
 /** Returns whether so many milliseconds are over for a batch, or the store closes. */
 export type IsOver = (ms: number) => boolean;
 
 /** What became of a proposal. */
 export type ProposalResult =
-  | { readonly kind: 'stored' }
-  /** `isFarBehind` if the log has more commits than the response. */
-  | { readonly kind: 'conflict'; readonly isFarBehind: boolean }
+  /** Far behind after a conflict: the log has more commits than the response. */
+  | { readonly kind: 'stored' | 'conflict' | 'far behind' }
   | { readonly kind: 'refused' | 'unknown'; readonly cause: string };
 
-export interface ProposerDeps extends StartDeps {
+export interface LogDeps extends StartDeps {
   readonly log: AppliedLog;
-  /** Stops using the log permanently. Returns the message of the error. */
-  lose(error: unknown): string;
 }
 
 export class Proposer {
   /** How often another process took the slot first. */
   conflicts = 0;
-  readonly #deps: ProposerDeps;
+  readonly #deps: LogDeps;
+  readonly #lose: (error: unknown) => string;
   /** The last id of this process's last commit, and how many such commits were in a row. */
   #ownLastId: bigint;
   #commitsInRow = Infinity;
   #roundTripMs = 0;
 
-  constructor(deps: ProposerDeps) {
+  /** `lose` stops using the log permanently, and returns the message of the error. */
+  constructor(deps: LogDeps, lose: (error: unknown) => string) {
     this.#deps = deps;
+    this.#lose = lose;
     this.#ownLastId = deps.log.lastId;
   }
 
@@ -119,7 +112,7 @@ export class Proposer {
     const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
     const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
     const call = (sent: Txn, kind: CallKind): Promise<CallResult> =>
-      within(clock, calls.txn(sent, kind), () => (isOver(DOUBT_MS) ? NO_RESPONSE : undefined));
+      within(clock, calls.txn(sent, kind), () => isOver(DOUBT_MS), NO_RESPONSE);
     let isInDoubt = false;
     /** True if etcd reported no space, and the slot was not seen to be empty after that. */
     let isUnread = false;
@@ -142,7 +135,7 @@ export class Proposer {
       const isRetried = kind === 'unsent' && !isOver(CREATE_MS);
       return isRetried ? undefined : { kind: 'refused', cause };
     });
-    if (result.kind === 'conflict') this.conflicts += 1;
+    if (result.kind === 'conflict' || result.kind === 'far behind') this.conflicts += 1;
     if (result.kind === 'stored') {
       this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
       this.#ownLastId = commit.pets.at(-1)!.id;
@@ -156,20 +149,21 @@ export class Proposer {
     { succeeded, ranges: [found] }: TxnResponse,
     isInDoubt: boolean,
   ): ProposalResult {
-    const { log, lose } = this.#deps;
+    const { log } = this.#deps;
     const keyValues = succeeded ? [proposal] : (found?.keyValues ?? []);
     const [first] = keyValues;
     if (first?.key !== proposal.key) {
-      return { kind: isInDoubt ? 'unknown' : 'refused', cause: lose(logDiverged(log)) };
+      return { kind: isInDoubt ? 'unknown' : 'refused', cause: this.#lose(logDiverged(log)) };
     }
     const isOwn = first.value.equals(proposal.value);
     try {
       log.apply(keyValues);
     } catch (error) {
-      const cause = lose(error);
+      const cause = this.#lose(error);
       if (!isOwn) return { kind: 'refused', cause };
     }
     if (isOwn) return { kind: 'stored' };
-    return { kind: 'conflict', isFarBehind: found !== undefined && found.count > keyValues.length };
+    const isFarBehind = found !== undefined && found.count > keyValues.length;
+    return { kind: isFarBehind ? 'far behind' : 'conflict' };
   }
 }

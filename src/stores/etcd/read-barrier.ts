@@ -28,9 +28,9 @@ export class ReadBarrier {
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
   readonly #clock: EtcdClock;
   readonly #catchUp: () => Promise<boolean>;
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<boolean> = Promise.resolve(true);
   /** The catch-up that begins after the running one. */
-  #next: Promise<void> | undefined;
+  #next: Promise<boolean> | undefined;
 
   /** `catchUp` applies what was committed before the call. Resolves with false to be repeated. */
   constructor(clock: EtcdClock, catchUp: () => Promise<boolean>) {
@@ -38,19 +38,19 @@ export class ReadBarrier {
     this.#catchUp = catchUp;
   }
 
-  /** Resolves after a catch-up that begins after the call. */
-  wait(): Promise<void> {
+  /** Resolves with true after a catch-up that begins after the call. */
+  wait(): Promise<boolean> {
     this.#next ??= this.#begin();
     return this.#next;
   }
 
-  async #begin(): Promise<void> {
+  async #begin(): Promise<boolean> {
     await this.#running;
     // Callers that were just served, and read again immediately, are to share one catch-up.
     await this.#clock.yieldToEventLoop();
     this.#running = this.#next!;
     this.#next = undefined;
-    await retried(this.#clock, async () => {
+    return retried(this.#clock, async () => {
       const startedAt = this.#clock.now();
       if (!(await this.#catchUp())) return undefined;
       this.seconds.observe((this.#clock.now() - startedAt) / 1000);

@@ -177,7 +177,7 @@ export class FileStore implements PetStore {
     this.#unlockBeside = unlockBeside;
     this.#state = { name: 'working', file };
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
-    this.#keyed = new KeyedCreates(tables);
+    this.#keyed = new KeyedCreates(tables, (key) => this.#doubtOf(key));
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
     this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
@@ -196,20 +196,15 @@ export class FileStore implements PetStore {
     return this.#tables.pets.count();
   }
 
-  create(newPet: NewPet): Promise<StoredPet> {
-    return this.#figures.count(this.#create(readNewPet(newPet)));
+  async create(newPet: NewPet): Promise<StoredPet> {
+    return this.#figures.count(this.#create(waitingPet(readNewPet(newPet))));
   }
 
-  createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
-    const creating = this.#keyed.createOnce(values, key, () => this.#create(values, key));
-    return this.#figures.count(
-      creating.catch((error: unknown) => {
-        // This call stored nothing, but an earlier one with the key may have.
-        const isRefused = error instanceof StoreUnavailableError;
-        throw isRefused && this.#isInDoubt(key) ? this.#unknown() : error;
-      }),
-    );
+    const waiting = waitingPet(values, key);
+    const create = (): Promise<StoredPet> => this.#create(waiting);
+    return this.#figures.count(this.#keyed.createOnce(values, key, create));
   }
 
   problem(): string | undefined {
@@ -259,14 +254,12 @@ export class FileStore implements PetStore {
     return this.#closing;
   }
 
-  async #create(values: NewPet, key?: KeyHash): Promise<StoredPet> {
-    const members = formatMembers(values);
+  async #create(waiting: Waiting): Promise<StoredPet> {
     const refusal = this.#closing === undefined ? this.#refusal() : closed();
     if (refusal !== undefined) throw refusal;
     const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
     if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
-    const create = { members, status: values.status, key };
-    return this.#queue.add(create, Buffer.byteLength(members) + LINE_BYTES);
+    return this.#queue.add(waiting, Buffer.byteLength(waiting.members) + LINE_BYTES);
   }
 
   /** Returns the error for a new create, or undefined if the store accepts it. */
@@ -575,8 +568,9 @@ export class FileStore implements PetStore {
     return 'doubt' in this.#state ? this.#state.doubt : undefined;
   }
 
-  #isInDoubt(key: KeyHash): boolean {
-    return this.#doubt?.pets.some((pet) => pet.key === key) === true;
+  #doubtOf(key: KeyHash): OutcomeUnknownError | undefined {
+    const isInDoubt = this.#doubt?.pets.some((pet) => pet.key === key) === true;
+    return isInDoubt ? this.#unknown() : undefined;
   }
 
   #unknown(): OutcomeUnknownError {
@@ -599,6 +593,11 @@ export class FileStore implements PetStore {
     this.#failures.record(message, details);
     return message;
   }
+}
+
+/** Returns the NewPet as it waits for its commit. Throws InvalidPetError. */
+function waitingPet(values: NewPet, key?: KeyHash): Waiting {
+  return { members: formatMembers(values), status: values.status, key };
 }
 
 function closed(): StoreUnavailableError {

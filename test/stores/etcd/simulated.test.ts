@@ -37,8 +37,8 @@ test('The log is counted in stretches, one after the other', async (t) => {
   const { etcd } = await openSimulated(t);
   const meta = etcd.entries.get('petstore/meta')!;
   const layout = new Layout('petstore/');
-  const id = { ...decodeMeta('', meta), layout, meta };
-  const log = new AppliedLog(id, { calls: etcd.calls(), clock: new VirtualClock() });
+  const deps = { calls: etcd.calls(), clock: new VirtualClock() };
+  const log = new AppliedLog(layout, decodeMeta('', meta), deps);
   for (const [key, value] of commitsOfOne('petstore/', meta)) {
     if (log.lastId === 65_600n) break;
     log.apply([{ key, value }]);
