@@ -14,7 +14,7 @@ import type { Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge } from './model.ts';
-import type { Fault, OperationKind } from './simulated-disk.ts';
+import { CHANGES, type Fault, type OperationKind } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -34,8 +34,11 @@ export class Tried {
   readonly starts: Set<string> = new Set();
 }
 
-/** Without --all, one in this many is tried. Ended starts are a part of the tried starts. */
-const SAMPLE = { faults: 5, moments: 2, starts: 2, endedStarts: 12 };
+/**
+ * Without --all, one in this many is tried: more of the failures of an operation that changes the
+ * disk. Ended starts are a part of the tried starts.
+ */
+const SAMPLE = { changes: 2, faults: 20, requests: 5, moments: 2, starts: 3, endedStarts: 48 };
 
 /** TEST_CASE='EIO once from operation 57 (sync)' tries only that fault, for a debugger. */
 const ONLY_CASE = process.env['TEST_CASE'];
@@ -78,7 +81,8 @@ export class Simulation {
       for (const kind of kinds) {
         if (!canMeet(kind, operation.kind)) continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
-        if (!this.#isTried(where, SAMPLE.faults)) continue;
+        const oneIn = CHANGES.includes(operation.kind) ? SAMPLE.changes : SAMPLE.faults;
+        if (!this.#isCase(where, oneIn)) continue;
         yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
       }
     }
@@ -89,15 +93,20 @@ export class Simulation {
     const { requests } = await live(this.#script, { ...this.#options, keepsFrom: Infinity });
     for (let at = 0; at < requests; at += 1) {
       const where = `memory fails ${lasts} from request ${at}`;
-      if (!this.#isTried(where, SAMPLE.faults)) continue;
+      if (!this.#isCase(where, SAMPLE.requests)) continue;
       yield* this.#endEverywhere(where, { memoryFault: { at, lasts } });
     }
   }
 
+  #isCase(name: string, oneIn: number): boolean {
+    // A complaint begins with the name of its case.
+    return ONLY_CASE?.startsWith(name) ?? this.#isTried(name, oneIn);
+  }
+
   #isTried(key: string, oneIn: number): boolean {
-    // A complaint begins with the name of its case. Of that one everything is tried.
-    if (ONLY_CASE !== undefined) return oneIn !== SAMPLE.faults || ONLY_CASE.startsWith(key);
-    return this.#options.isSearch === true || isInSample(key, oneIn);
+    // Of that one case everything is tried.
+    const isAll = this.#options.isSearch === true || ONLY_CASE !== undefined;
+    return isAll || isInSample(key, oneIn);
   }
 
   async *#endEverywhere(where: string, fault: LifeOptions): Cases {

@@ -1,4 +1,4 @@
-/** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a clock of tests. */
+/** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a test's clock. */
 
 import type { TestContext } from 'node:test';
 import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
@@ -40,7 +40,7 @@ export function runStanding(args: readonly string[], env: Record<string, string>
   return `${status} ${text}`;
 }
 
-/** A clock on which only pauses take time, and no real time: ten seconds are some 25 attempts. */
+/** A clock on which only pauses take time, and no real time: ten seconds are about 25 attempts. */
 export function jumpingClock(): EtcdClock {
   return { ...etcdClock, ...new TestClock().options };
 }
@@ -63,9 +63,9 @@ export async function openInitialized(t: TestContext, options: ClusterOptions): 
   return openStore(t, options);
 }
 
-/** Resolves when a store with this clock waits for no response: its own timers are three. */
+/** Resolves when a store with this clock waits for no response: its own long timers are two. */
 export function idle(time: TestClock): Promise<void> {
-  return until(() => time.timers === 3);
+  return until(() => time.timersFrom(1_000) === 2);
 }
 
 /** Options for a store on a simulated etcd, with a clock of its own if none is given. */
