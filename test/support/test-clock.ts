@@ -35,11 +35,6 @@ export class TestClock {
     return this.#timers.size;
   }
 
-  /** How many timers run at an interval of this or longer. */
-  timersFrom(ms: number): number {
-    return [...this.#timers].filter((timer) => timer.ms >= ms).length;
-  }
-
   /** The clock of a new process: the timers of the process before it are gone. */
   startProcess(): Clock {
     this.#timers.clear();

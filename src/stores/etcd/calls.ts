@@ -77,23 +77,3 @@ export async function retried<T>(clock: Clock, attempt: () => Promise<T | undefi
     await clock.sleep(pauseMs);
   }
 }
-
-/** How often a wait looks whether it is over. */
-const LOOK_MS = 250;
-
-/** Settles as the promise does, or resolves with `otherwise` soon after `isOver` returns true. */
-export function within<T>(
-  clock: Clock,
-  promise: Promise<T>,
-  isOver: () => boolean,
-  otherwise: T,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = clock.every(LOOK_MS, () => {
-      if (!isOver()) return;
-      stop();
-      resolve(otherwise);
-    });
-    void promise.then(resolve, reject).finally(stop);
-  });
-}

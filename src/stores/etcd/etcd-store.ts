@@ -51,7 +51,7 @@ import { FailureReport } from '../failure-report.ts';
 import { KeyedCreates } from '../keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
 import type { AppliedLog } from './applied-log.ts';
-import { etcdClock, within, type StartDeps } from './calls.ts';
+import { etcdClock, type StartDeps } from './calls.ts';
 import {
   createCommit,
   FULL_COMMIT_BYTES,
@@ -236,6 +236,7 @@ export class EtcdStore implements PetStore {
   #become(next: State): void {
     const state = this.#state;
     this.#state = state.name === 'ended' ? { ...state, doubt: next.doubt } : next;
+    if (next.name === 'ended') this.#barrier.giveUp(Infinity);
   }
 
   /** Returns why the store takes no creates, or not so many; undefined if it does. */
@@ -249,10 +250,7 @@ export class EtcdStore implements PetStore {
 
   /** Waits for the read barrier. Rejects with StoreUnavailableError after five seconds. */
   async #caughtUp(): Promise<void> {
-    const { clock } = this.#deps;
-    const since = clock.now();
-    const isLate = (): boolean => this.#state.name === 'ended' || clock.now() - since >= READ_MS;
-    const isCaughtUp = !isLate() && (await within(clock, this.#barrier.wait(), isLate, false));
+    const isCaughtUp = this.#state.name !== 'ended' && (await this.#barrier.wait());
     const state = this.#state;
     if (isCaughtUp && state.name !== 'ended') return;
     const cause = state.name === 'working' ? UNUSABLE + SLOW : state.cause;
@@ -267,13 +265,10 @@ export class EtcdStore implements PetStore {
       return undefined;
     });
     if (failed?.isOtherCluster) this.#lose(new LogLostError(OTHER_CLUSTER + failed.cause));
-    const { name, doubt } = this.#state;
-    if (failed === undefined) {
-      this.#become({ name: 'working', doubt });
-    } else {
-      const next = name === 'working' ? 'failing' : name;
-      this.#become({ name: next, cause: UNUSABLE + failed.cause, doubt });
-    }
+    const { name: before, doubt } = this.#state;
+    const name = before === 'working' ? 'failing' : before;
+    if (failed === undefined) this.#become({ name: 'working', doubt });
+    else this.#become({ name, cause: UNUSABLE + failed.cause, doubt });
     return failed === undefined || name === 'ended';
   }
 
@@ -294,6 +289,7 @@ export class EtcdStore implements PetStore {
   #tick(): void {
     const { clock, log } = this.#deps;
     const state = this.#state;
+    this.#barrier.giveUp(clock.now() - READ_MS);
     const cause = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     for (const waiting of this.#waiting) {
       if (clock.now() - waiting.since < CREATE_MS) break;
@@ -336,13 +332,12 @@ export class EtcdStore implements PetStore {
     const creates = taken.filter((create) => this.#waiting.delete(create));
     const { clock, log } = this.#deps;
     const startedAt = clock.now();
-    const isOver: IsOver = (ms) => clock.now() - startedAt >= ms || this.#isClosingOver();
     let rest = creates;
     let outcomes: Outcomes | undefined;
     while (outcomes === undefined) {
       // After each conflict, too: the other process may have stored a key.
       rest = rest.filter(({ key }) => key === undefined || log.keys.find(key) === undefined);
-      outcomes = rest.length === 0 ? [] : await this.#tryOnce(rest, isOver);
+      outcomes = rest.length === 0 ? [] : await this.#tryOnce(rest, startedAt);
     }
     if (creates.length > 0) this.#figures.countCommit(creates.length, clock.now() - startedAt);
     const outcomeOf = new Map(rest.map((create, index) => [create, outcomes[index]]));
@@ -356,8 +351,9 @@ export class EtcdStore implements PetStore {
   }
 
   /** Proposes the creates once. Resolves with their outcomes, or undefined after a conflict. */
-  async #tryOnce(creates: readonly Waiting[], isOver: IsOver): Promise<Outcomes | undefined> {
+  async #tryOnce(creates: readonly Waiting[], startedAt: number): Promise<Outcomes | undefined> {
     const { clock, log } = this.#deps;
+    const isOver: IsOver = (ms) => clock.now() - startedAt >= ms || this.#isClosingOver();
     const refuse = (cause: string): Outcomes => {
       this.#failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
@@ -375,10 +371,8 @@ export class EtcdStore implements PetStore {
       case 'conflict':
       case 'far behind': {
         // A process that is far behind would only lose the next slot, too.
-        const isLate = (): boolean => isOver(CREATE_MS);
-        const isFarBehind = result.kind === 'far behind';
-        if (isFarBehind) await within(clock, this.#barrier.wait(), isLate, false);
-        if (!isLate() || this.#isClosingOver()) return undefined;
+        if (result.kind === 'far behind') await this.#barrier.wait(startedAt);
+        if (!isOver(CREATE_MS) || this.#isClosingOver()) return undefined;
         const state = this.#state;
         const lostEach = 'other processes took each slot for 5 seconds';
         return refuse('cause' in state ? state.cause : lostEach);
@@ -398,8 +392,7 @@ export class EtcdStore implements PetStore {
     const earlier = doubt?.after === commit.after ? doubt.keys : [];
     const keys = new Set([...earlier, ...commit.keys.map(({ key }) => key)]);
     this.#become({ ...this.#state, doubt: { after: commit.after, keys, message } });
-    const slot = this.#deps.log.layout.slot(commit.after);
-    const details = { pets: commit.pets.length, slot };
+    const details = { pets: commit.pets.length, slot: this.#deps.log.layout.slot(commit.after) };
     this.#logger('error', 'It is not known whether pets were stored', details);
     return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }

@@ -33,7 +33,7 @@
  */
 
 import { logDiverged, type AppliedLog } from './applied-log.ts';
-import { retried, within, type CallKind, type CallResult, type StartDeps } from './calls.ts';
+import { retried, type CallKind, type CallResult, type StartDeps } from './calls.ts';
 import { encodeCommit, type Commit } from './commit.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
 import { encodeValue } from './slots.ts';
@@ -53,6 +53,8 @@ const CONFLICT_WINDOW = 4096n;
 /** After this many own commits in a row, this process counts as the only one that writes. */
 const COMMITS_IN_ROW = 16;
 
+/** How often a call looks whether the time of its proposal is over. */
+const LOOK_MS = 250;
 const NO_RESPONSE: CallResult = { kind: 'in doubt', cause: 'no whole response yet' };
 
 /** Returns whether so many milliseconds are over for a batch, or the store closes. */
@@ -105,23 +107,21 @@ export class Proposer {
    * what the slot has.
    */
   async propose(commit: Commit, isOver: IsOver): Promise<ProposalResult> {
-    const { calls, clock, log } = this.#deps;
+    const { clock, log } = this.#deps;
     const proposal = { key: log.nextSlot, value: encodeValue(log.digest, encodeCommit(commit)) };
     const { key, value } = proposal;
     const rangeEnd = log.layout.slot(log.lastId + CONFLICT_WINDOW);
     const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
     const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
-    const call = (sent: Txn, kind: CallKind): Promise<CallResult> =>
-      within(clock, calls.txn(sent, kind), () => isOver(DOUBT_MS), NO_RESPONSE);
     let isInDoubt = false;
     /** True if etcd reported no space, and the slot was not seen to be empty after that. */
     let isUnread = false;
     const result = await retried(clock, async (): Promise<ProposalResult | undefined> => {
       const sentAt = clock.now();
-      let response = await call(txn, 'create');
+      let response = await this.#call(txn, 'create', isOver);
       if (response.kind === 'no space') {
         // The put may have reached the slot nevertheless.
-        const look = await call({ ...txn, success: [] }, 'look');
+        const look = await this.#call({ ...txn, success: [] }, 'look', isOver);
         isUnread = look.kind !== 'answered' || !look.succeeded;
         if (look.kind === 'answered' && isUnread) response = look;
       }
@@ -141,6 +141,17 @@ export class Proposer {
       this.#ownLastId = commit.pets.at(-1)!.id;
     }
     return result;
+  }
+
+  /** Sends a call, and waits for it no longer than for its proposal. */
+  #call(txn: Txn, kind: CallKind, isOver: IsOver): Promise<CallResult> {
+    const { calls, clock } = this.#deps;
+    return new Promise((resolve) => {
+      const stop = clock.every(LOOK_MS, () => {
+        if (isOver(DOUBT_MS)) resolve(NO_RESPONSE);
+      });
+      void calls.txn(txn, kind).then(resolve).finally(stop);
+    });
   }
 
   /** Applies what the slot has, perhaps the proposal. If it has nothing, the log is lost. */

@@ -23,14 +23,18 @@ const SECONDS_BOUNDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
 
+interface Waiter {
+  readonly since: number;
+  readonly end: (isCaughtUp: boolean) => void;
+}
+
 export class ReadBarrier {
   /** How long each catch-up took. */
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
   readonly #clock: EtcdClock;
   readonly #catchUp: () => Promise<boolean>;
-  #running: Promise<boolean> = Promise.resolve(true);
-  /** The catch-up that begins after the running one. */
-  #next: Promise<boolean> | undefined;
+  readonly #waiting: Set<Waiter> = new Set();
+  #isRunning = false;
 
   /** `catchUp` applies what was committed before the call. Resolves with false to be repeated. */
   constructor(clock: EtcdClock, catchUp: () => Promise<boolean>) {
@@ -38,23 +42,42 @@ export class ReadBarrier {
     this.#catchUp = catchUp;
   }
 
-  /** Resolves with true after a catch-up that begins after the call. */
-  wait(): Promise<boolean> {
-    this.#next ??= this.#begin();
-    return this.#next;
+  /**
+   * Resolves with true after a catch-up that begins after the call, or with false after `giveUp`.
+   * `since` is when the wait began, by the clock: now by default.
+   */
+  wait(since: number = this.#clock.now()): Promise<boolean> {
+    return new Promise((end) => {
+      this.#waiting.add({ since, end });
+      if (!this.#isRunning) void this.#run();
+    });
   }
 
-  async #begin(): Promise<boolean> {
-    await this.#running;
+  /** Ends the waits that began at `latest` or before. */
+  giveUp(latest: number): void {
+    for (const waiter of this.#waiting) if (waiter.since <= latest) this.#end(waiter, false);
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.size > 0) await retried(this.#clock, () => this.#serve());
+    this.#isRunning = false;
+  }
+
+  /** Catches up once, for all reads that wait. Resolves with undefined if that must be retried. */
+  async #serve(): Promise<true | undefined> {
     // Callers that were just served, and read again immediately, are to share one catch-up.
     await this.#clock.yieldToEventLoop();
-    this.#running = this.#next!;
-    this.#next = undefined;
-    return retried(this.#clock, async () => {
-      const startedAt = this.#clock.now();
-      if (!(await this.#catchUp())) return undefined;
-      this.seconds.observe((this.#clock.now() - startedAt) / 1000);
-      return true;
-    });
+    const served = [...this.#waiting];
+    const startedAt = this.#clock.now();
+    if (!(await this.#catchUp())) return undefined;
+    this.seconds.observe((this.#clock.now() - startedAt) / 1000);
+    for (const waiter of served) this.#end(waiter, true);
+    return true;
+  }
+
+  #end(waiter: Waiter, isCaughtUp: boolean): void {
+    this.#waiting.delete(waiter);
+    waiter.end(isCaughtUp);
   }
 }

@@ -29,6 +29,8 @@ testPetStoreContract(
 
 // Each row of the table in proposer.ts.
 testEtcdScript('stores/etcd/in-doubt.script');
+// Each row of the table in etcd-store.ts.
+testEtcdScript('stores/etcd/states.script');
 // A damaged or replaced log: a running store ends its work, and a start is refused.
 testEtcdScript('stores/etcd/lost-log.script');
 testEtcdScript('stores/etcd/start.script');

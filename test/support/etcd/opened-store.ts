@@ -63,9 +63,9 @@ export async function openInitialized(t: TestContext, options: ClusterOptions): 
   return openStore(t, options);
 }
 
-/** Resolves when a store with this clock waits for no response: its own long timers are two. */
+/** Resolves when a store with this clock waits for no response: its own timers are three. */
 export function idle(time: TestClock): Promise<void> {
-  return until(() => time.timersFrom(1_000) === 2);
+  return until(() => time.timers === 3);
 }
 
 /** Options for a store on a simulated etcd, with a clock of its own if none is given. */
