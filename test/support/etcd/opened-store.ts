@@ -45,8 +45,11 @@ export function jumpingClock(): EtcdClock {
   return { ...etcdClock, ...new TestClock().options };
 }
 
+/** A test, or another run that ends what was opened for it. */
+type Context = Pick<TestContext, 'after'>;
+
 /** Opens the store, with a standing clock if none is given; it closes with the test. */
-export async function openStore(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
+export async function openStore(t: Context, options: ClusterOptions): Promise<EtcdStore> {
   const store = await openEtcdStore({ clock: standingClock(), ...options });
   t.after(() => store.close());
   return store;
@@ -58,7 +61,7 @@ export function init(options: ClusterOptions): Promise<'made' | 'found'> {
 }
 
 /** As `openStore`, on a log that is made first. */
-export async function openInitialized(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
+export async function openInitialized(t: Context, options: ClusterOptions): Promise<EtcdStore> {
   await init(options);
   return openStore(t, options);
 }
@@ -79,7 +82,7 @@ export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {
  * its calls ends, and may be replaced.
  */
 export async function openSimulated(
-  t: TestContext,
+  t: Context,
   { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
 ) {
   const life = { etcd, clock, fateOf: (() => 'answered') as FateOf };

@@ -6,7 +6,7 @@
  */
 
 import { systemMemory } from '../../../src/base/system.ts';
-import type { CallKind, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
+import type { CallKind } from '../../../src/stores/etcd/calls.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
@@ -27,9 +27,6 @@ interface Fault {
 /** The call ends after thirty seconds, without a response. */
 export const SILENT = 'no end for 30 s';
 
-/** A deliberate break of the calls: what the store sends, or what it makes of the result. */
-export type CallBreak = (txn: EtcdCalls['txn']) => EtcdCalls['txn'];
-
 const READ_FATES: readonly Fate[] = ['not done, cut', 'unsent', 'refused', 'too long'];
 export const FATES: readonly Fault['fate'][] = [
   ...READ_FATES,
@@ -48,7 +45,7 @@ systemMemory.bytes = (length) => bytes(Math.min(length, 1 << 16));
  * Lets two processes live through a script. A restart ends both and starts two others. Resolves
  * with the number of calls, without those of starts, and with the complaints.
  */
-async function live(script: Script, seed: number, fault?: Fault, callBreak?: CallBreak) {
+async function live(script: Script, seed: number, fault?: Fault) {
   const [etcd, clock, random] = [new SimulatedEtcd(), new VirtualClock(), createRandom(seed)];
   clock.random = () => random.below(1000) / 1000;
   let count = 0;
@@ -70,8 +67,7 @@ async function live(script: Script, seed: number, fault?: Fault, callBreak?: Cal
       if (random.oneIn(3)) etcd.late.shift()?.();
       return kind === 'start' ? 'answered' : fateOf(kind);
     });
-    const txn = callBreak === undefined ? calls.txn : callBreak(calls.txn);
-    const options = simulated(etcd, { calls: { ...calls, txn }, clock });
+    const options = simulated(etcd, { calls, clock });
     if (etcd.entries.size === 0) await initEtcd(options);
     return { store: await openEtcdStore(options), cutOff: () => void (isCutOff = true) };
   };
@@ -90,11 +86,7 @@ const SCRIPTS: readonly Script[] = [liveTogether, liveShortly, liveInDoubt];
  * with the number of cases and their complaints. A search for a break tries all of them, and ends
  * at the first complaint.
  */
-export async function failEverywhere(
-  seed: number,
-  fate: Fault['fate'],
-  { callBreak, isSearch = false }: { callBreak?: CallBreak; isSearch?: boolean } = {},
-) {
+export async function failEverywhere(seed: number, fate: Fault['fate'], isSearch = false) {
   const random = createRandom(seed);
   const found: string[] = [];
   let cases = 0;
@@ -104,7 +96,7 @@ export async function failEverywhere(
       for (let atCall = 1; atCall <= last; atCall += 1) {
         if (!isSearch && !isWhole && !random.oneIn(SAMPLE)) continue;
         const fault = { atCall, calls, fate };
-        const { complaints } = await live(script, seed, fault, callBreak);
+        const { complaints } = await live(script, seed, fault);
         cases += 1;
         found.push(...complaints.map((one) => `${JSON.stringify(fault)}, seed ${seed}: ${one}`));
         if (isSearch && found.length > 0) return { cases, complaints: found };
