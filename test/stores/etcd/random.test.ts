@@ -10,7 +10,7 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { etcdClock } from '../../../src/stores/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
@@ -163,7 +163,7 @@ test(
       while (!isOver()) await Promise.all([callers.create(3, 3, 3), callers.createOnce(3, 3, 3)]);
     });
     const readers = Array.from({ length: READERS }, async () => {
-      while (!isOver()) await callers.read(lots.pick(processes.stores));
+      for (; !isOver(); await nextTurn()) await callers.read(lots.pick(processes.stores));
     });
     const brought = await faults;
     await cluster.ready();

@@ -10,6 +10,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CallCount } from '../../../src/stores/etcd/calls.ts';
 import { gateway, needsEtcd, rangeOf, startCluster } from '../../support/etcd/cluster.ts';
 import {
   callsOf,
@@ -79,6 +80,20 @@ async function open(t: TestContext, size: number, hasAuth = false) {
 /** How long a read is retried, and a failure is the store's problem. */
 const READ_MS = 5_000;
 
+/** Reads, which is retried, and refused with this error when its time is over. */
+async function expectRefusal(
+  { store, time }: Pick<Opened, 'store' | 'time'>,
+  outcome: CallCount['outcome'],
+  error: object,
+): Promise<void> {
+  const read = assert.rejects(async () => store.get(1n), error);
+  await until(() => callsOf(store, { call: 'read', outcome }) > 0);
+  await idle(time);
+  await time.pass(READ_MS);
+  const late = nextTurn().then(() => assert.fail('The read is not refused in time'));
+  await Promise.race([read, late]);
+}
+
 /** Waits until the store is ready. */
 const ready = ({ store }: Opened): Promise<void> => until(() => store.problem() === undefined);
 
@@ -127,11 +142,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
         assert.equal((await openStore(t, options)).count().total, 1);
         assert.equal(await init(options), 'found');
       } else {
-        const read = assert.rejects(async () => store.get(1n), { ...REFUSED, message });
-        await until(() => callsOf(store, { call: 'read', outcome }) > 0);
-        await idle(time);
-        await time.pass(READ_MS);
-        await read;
+        await expectRefusal(opened, outcome, { ...REFUSED, message });
         assert.match(store.problem() ?? '', /^The etcd cluster cannot be used/);
         assert.match(store.problem() ?? '', message);
         await assert.rejects(store.create(rex), REFUSED);
@@ -236,11 +247,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     await members[0]?.kill();
     members[0]?.restart();
     // A read finds that the connection is cut; a create would be in doubt.
-    const read = assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
-    await until(() => callsOf(store, { call: 'read', outcome: 'unsent' }) > 0);
-    await idle(time);
-    await time.pass(READ_MS);
-    await read;
+    await expectRefusal({ store, time }, 'unsent', REFUSED);
     await assert.rejects(store.create(rex), REFUSED);
     fileOf('cert', CERTIFICATE_PEM);
     // Creates are refused until a read finds the cluster.
