@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { rounds } from '../support/extent.ts';
+import { CASE, caseOf, rounds } from '../support/extent.ts';
 import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { REFUSED, startLoad } from '../support/pets/pet-load.ts';
@@ -26,10 +26,10 @@ const CREATORS = 12;
 const FASTER = String(PATIENT);
 const FAULTY_CALLS = new URL('../support/process/faulty-calls.js', import.meta.url).href;
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(CASE ?? Date.now() % 1_000_000);
 
 test('SIGTERM under load leaves no earlier request without a response, and the data file has the pets', async (t) => {
-  t.diagnostic(`SEED=${seed}`);
+  t.diagnostic(caseOf(seed));
   const random = createRandom(seed);
   const dataFile = join(tempDir(t), 'pets.json');
   const ledger = shortLedger();
@@ -48,7 +48,7 @@ test('SIGTERM under load leaves no earlier request without a response, and the d
 });
 
 test(`${RESTARTS} restarts on an inherited socket refuse no request, and leave no earlier one without a response`, async (t) => {
-  t.diagnostic(`SEED=${seed}`);
+  t.diagnostic(caseOf(seed));
   const random = createRandom(seed);
   const supervisor = openSupervisor(t);
   const dataFile = join(tempDir(t), 'pets.json');

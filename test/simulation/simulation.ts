@@ -9,7 +9,7 @@
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { isWhole, SEED } from '../support/extent.ts';
+import { CASE, caseOf, isChosen, isWhole, SEED } from '../support/extent.ts';
 import type { Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
@@ -40,12 +40,17 @@ export class Tried {
  */
 const SAMPLE = { changes: 2, faults: 20, requests: 5, moments: 2, starts: 3, endedStarts: 48 };
 
-/** TEST_CASE='EIO once from operation 57 (sync)' tries only that fault, for a debugger. */
-const ONLY_CASE = process.env['TEST_CASE'];
-
-/** True for one in `oneIn` of the things with different keys, and for all with --all. */
+/**
+ * True for one in `oneIn` of the things with different keys, for all with --all, and for all of a
+ * case that was chosen.
+ */
 export function isInSample(key: string, oneIn: number): boolean {
-  return isWhole || crc32(`${SEED} ${key}`) % oneIn === 0;
+  return isWhole || CASE !== undefined || crc32(`${SEED} ${key}`) % oneIn === 0;
+}
+
+/** Returns the complaints about a case, each with what chooses it. */
+export function complaintsAbout(name: string, complaints: readonly string[]): readonly string[] {
+  return complaints.map((complaint) => `${complaint} (${caseOf(name)})`);
 }
 
 export class Simulation {
@@ -82,7 +87,7 @@ export class Simulation {
         if (!canMeet(kind, operation.kind)) continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
         const oneIn = CHANGES.includes(operation.kind) ? SAMPLE.changes : SAMPLE.faults;
-        if (!this.#isCase(where, oneIn)) continue;
+        if (!isChosen(where) || !this.#isTried(where, oneIn)) continue;
         yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
       }
     }
@@ -93,25 +98,18 @@ export class Simulation {
     const { requests } = await live(this.#script, { ...this.#options, keepsFrom: Infinity });
     for (let at = 0; at < requests; at += 1) {
       const where = `memory fails ${lasts} from request ${at}`;
-      if (!this.#isCase(where, SAMPLE.requests)) continue;
+      if (!isChosen(where) || !this.#isTried(where, SAMPLE.requests)) continue;
       yield* this.#endEverywhere(where, { memoryFault: { at, lasts } });
     }
   }
 
-  #isCase(name: string, oneIn: number): boolean {
-    // A complaint begins with the name of its case.
-    return ONLY_CASE?.startsWith(name) ?? this.#isTried(name, oneIn);
-  }
-
   #isTried(key: string, oneIn: number): boolean {
-    // Of that one case everything is tried.
-    const isAll = this.#options.isSearch === true || ONLY_CASE !== undefined;
-    return isAll || isInSample(key, oneIn);
+    return this.#options.isSearch === true || isInSample(key, oneIn);
   }
 
   async *#endEverywhere(where: string, fault: LifeOptions): Cases {
     const { complaints, moments } = await live(this.#script, { ...this.#options, ...fault });
-    yield complaints.map((complaint) => `${where}: ${complaint}`);
+    yield complaintsAbout(where, complaints);
     yield* this.#endAll(moments, where, this.#depth);
   }
 
@@ -122,14 +120,15 @@ export class Simulation {
       const moment = `${depth} ${keyOf(image, known)}`;
       if (triedMoments.has(moment) || !this.#isTried(moment, SAMPLE.moments)) continue;
       for (const { how, image: left } of ends(image)) {
+        const after = `${where}: ${how} before ${before}`;
+        if (!isChosen(after)) continue;
         const key = keyOf(left, known);
         if (starts.has(`${depth} ${key}`)) continue;
         for (let covered = depth; covered >= 0; covered -= 1) starts.add(`${covered} ${key}`);
         if (!this.#isTried(key, SAMPLE.starts)) continue;
         const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
-        const after = `${where}: ${how} before ${before}`;
         const life = await this.#restart(left, known, isEnded);
-        yield complaintsOf(life).map((complaint) => `${after}: ${complaint}`);
+        yield complaintsAbout(after, complaintsOf(life));
         if (isEnded) yield* this.#endAll(life.moments, `${after}; then`, depth - 1);
       }
       triedMoments.add(moment);

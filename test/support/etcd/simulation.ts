@@ -10,7 +10,7 @@ import type { CallKind } from '../../../src/stores/etcd/calls.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
-import { isWhole } from '../extent.ts';
+import { CASE, caseOf, isChosen, isWhole } from '../extent.ts';
 import { createRandom } from '../random.ts';
 import { simulated } from './opened-store.ts';
 import { Processes } from './processes.ts';
@@ -94,11 +94,14 @@ export async function failEverywhere(seed: number, fate: Fault['fate'], isSearch
     const { calls: last } = await live(script, seed);
     for (const calls of [1, fate === SILENT ? 3 : 40]) {
       for (let atCall = 1; atCall <= last; atCall += 1) {
-        if (!isSearch && !isWhole && !random.oneIn(SAMPLE)) continue;
+        const name = `${script.name}, ${calls} from call ${atCall}`;
+        if (!isChosen(name)) continue;
+        const isTried = isSearch || isWhole || CASE !== undefined;
+        if (!isTried && !random.oneIn(SAMPLE)) continue;
         const fault = { atCall, calls, fate };
         const { complaints } = await live(script, seed, fault);
         cases += 1;
-        found.push(...complaints.map((one) => `${JSON.stringify(fault)}, seed ${seed}: ${one}`));
+        found.push(...complaints.map((one) => `${one} (${caseOf(name)})`));
         if (isSearch && found.length > 0) return { cases, complaints: found };
       }
     }
