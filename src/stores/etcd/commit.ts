@@ -6,8 +6,8 @@
  *
  * `after` is the last id before the commit. It chains the commits to each other, so that a missing
  * one is noticed. `keys` has the idempotency keys of those pets that came with one: the key, the
- * id, and when its 24 hours end by the time of day, in milliseconds since 1970. A process that reads
- * a key later may keep it for up to an hour more.
+ * id, and when its 24 hours end by the time of day, in milliseconds since 1970. A process that
+ * reads a key later may keep it for up to an hour more.
  */
 
 import { stringifyPet, type NewPet, type PetStatus } from '../../model/pet.ts';

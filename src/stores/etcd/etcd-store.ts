@@ -7,27 +7,26 @@
  *                                 ▲ another process took it: apply its pets, look up the keys again
  *
  * A create has one of three outcomes: stored; refused, and nothing of it will ever appear; or
- * unknown, after a commit that may be in its slot or not: that commit is the *doubt*, until its slot
- * is taken by any commit.
+ * unknown, after a commit that may be in its slot or not. That is the *doubt*, until the slot has a
+ * commit, this one or another.
  *
- *     state         creates get        reads get           leaves it
- *     working       201                200                 a call of a catch-up fails: failing
- *     failing       201, if their own  200, if a later     a catch-up ends: working
- *                   calls succeed      call succeeds
- *     out of reach  503 at once; 500   503 after 5 s       a catch-up ends: working
- *                   if the key is in
- *                   doubt
- *     ended         503; 500 if the    503                 never. The store was closed, or the log
- *                   key is in doubt                        in etcd is not the one that was applied:
- *                                                          then `lost` resolves, and only a new
- *                                                          process may use the log
+ *     state         creates get          reads get           leaves it
+ *     working       201                  200                 a call of a catch-up fails: failing
+ *     failing       201, if their calls  200, if a later     a catch-up ends: working
+ *                   succeed              call succeeds
+ *     out of reach  503 at once; 500 if  503 after 5 s       a catch-up ends: working
+ *                   the key is in doubt
+ *     ended         503; 500 if the key  503                 never
+ *                   is in doubt
  *
  * A read that has waited for five seconds makes the store out of reach, also without a failed call.
+ * A close ends the store. So does a log in etcd that is not the one that was applied, or cannot be
+ * applied: then `lost` resolves, and only a new process may use the log.
  * There is a read at least once a second, so that an idle store notices an outage, and its end.
  *
  * The limits of time: a create is refused five seconds after it came, or after its commit began, if
- * it is certain that nothing of it is stored. In doubt it ends after 15 seconds. Three seconds after
- * the store began to close, every create ends.
+ * it is certain that nothing of it is stored. In doubt, it ends after 15 seconds. Every create ends
+ * three seconds after the store began to close.
  */
 
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';

@@ -125,54 +125,50 @@ async function bringFaults(
   return brought;
 }
 
-test(
-  'All responses during faults are those of one log',
-  needsEtcd,
-  async (t) => {
-    t.diagnostic(caseOf(SEED));
-    const lots = createRandom(SEED);
-    const cluster = await startCluster(t);
-    const { endpoints } = cluster;
-    await init({ endpoints });
-    let opened = 0;
-    const open = async (): Promise<LinkedProcess> => {
-      // Each process prefers another member, which may lag behind the others.
-      const first = (opened += 1) % endpoints.length;
-      const links = await startLinks(t, [...endpoints.slice(first), ...endpoints.slice(0, first)]);
-      const store = await openFast(t, { endpoints: links.map(({ endpoint }) => endpoint) });
-      void store.lost.then(({ message }) => callers.complaints.push(message));
-      return { store, links, cutOff: () => links.forEach((link) => link.set('cut')) };
-    };
-    const pass = (): Promise<void> => sleep(lots.below(200));
-    const processes = new Processes({
-      count: 3,
-      open,
-      pass,
-      now: () => FACTOR * awakeMs,
-      slack: 1.5,
-    });
-    const { callers } = processes;
-    await callers.start();
-    const endsAt = performance.now() + SECONDS * 1000;
-    // A busy machine takes longer for as many pets.
-    const isOver = (): boolean => {
-      const isEnough = performance.now() >= endsAt && callers.model.petCount > SECONDS;
-      return isEnough || callers.complaints.length > 0;
-    };
-    const faults = bringFaults({ cluster, processes }, createRandom(SEED), isOver);
-    const clients = Array.from({ length: CLIENTS }, async () => {
-      while (!isOver()) await Promise.all([callers.create(3, 3, 3), callers.createOnce(3, 3, 3)]);
-    });
-    const readers = Array.from({ length: READERS }, async () => {
-      for (; !isOver(); await nextTurn()) await callers.read(lots.pick(processes.stores));
-    });
-    const brought = await faults;
-    await cluster.ready();
-    await Promise.all([...clients, ...readers]);
-    await callers.retry();
-    // This create takes the slot of any create in doubt.
-    await callers.create(3);
-    assert.deepEqual(await processes.finish(), []);
-    t.diagnostic(`${callers.model.petCount} pets; ${brought.join(', ')}`);
-  },
-);
+test('All responses during faults are those of one log', needsEtcd, async (t) => {
+  t.diagnostic(caseOf(SEED));
+  const lots = createRandom(SEED);
+  const cluster = await startCluster(t);
+  const { endpoints } = cluster;
+  await init({ endpoints });
+  let opened = 0;
+  const open = async (): Promise<LinkedProcess> => {
+    // Each process prefers another member, which may lag behind the others.
+    const first = (opened += 1) % endpoints.length;
+    const links = await startLinks(t, [...endpoints.slice(first), ...endpoints.slice(0, first)]);
+    const store = await openFast(t, { endpoints: links.map(({ endpoint }) => endpoint) });
+    void store.lost.then(({ message }) => callers.complaints.push(message));
+    return { store, links, cutOff: () => links.forEach((link) => link.set('cut')) };
+  };
+  const pass = (): Promise<void> => sleep(lots.below(200));
+  const processes = new Processes({
+    count: 3,
+    open,
+    pass,
+    now: () => FACTOR * awakeMs,
+    slack: 1.5,
+  });
+  const { callers } = processes;
+  await callers.start();
+  const endsAt = performance.now() + SECONDS * 1000;
+  // A busy machine takes longer for as many pets.
+  const isOver = (): boolean => {
+    const isEnough = performance.now() >= endsAt && callers.model.petCount > SECONDS;
+    return isEnough || callers.complaints.length > 0;
+  };
+  const faults = bringFaults({ cluster, processes }, createRandom(SEED), isOver);
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    while (!isOver()) await Promise.all([callers.create(3, 3, 3), callers.createOnce(3, 3, 3)]);
+  });
+  const readers = Array.from({ length: READERS }, async () => {
+    for (; !isOver(); await nextTurn()) await callers.read(lots.pick(processes.stores));
+  });
+  const brought = await faults;
+  await cluster.ready();
+  await Promise.all([...clients, ...readers]);
+  await callers.retry();
+  // This create takes the slot of any create in doubt.
+  await callers.create(3);
+  assert.deepEqual(await processes.finish(), []);
+  t.diagnostic(`${callers.model.petCount} pets; ${brought.join(', ')}`);
+});
