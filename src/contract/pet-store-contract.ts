@@ -148,10 +148,14 @@ function testKeys(open: OpenForTest): void {
     assert.equal((await store.create(rex)).id, 2n);
   });
 
-  keyed('a key can be used again after a refused NewPet', async (store) => {
+  keyed('a key can be used again after a refused NewPet, and at the same time', async (store) => {
     const wrong = { name: 'Rex', categoryId: 7 } as unknown as NewPet;
-    await assert.rejects(store.createOnce(wrong, KEY), InvalidPetError);
-    assert.equal((await store.createOnce(rex, KEY)).isReplayed, false);
+    for (const key of [KEY, OTHER_KEY]) {
+      const refused = assert.rejects(store.createOnce(wrong, key), InvalidPetError);
+      if (key === KEY) await refused;
+      assert.equal((await store.createOnce(rex, key)).isReplayed, false);
+      await refused;
+    }
   });
 }
 

@@ -205,8 +205,8 @@ function shown(value: unknown, literals: readonly string[]): string {
 
 /*
  * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
- * reads them. The service itself does so to compare a repeated create (`replayedPet`), to load pets
- * into a memory store, and to import them into etcd.
+ * reads them. The service itself does so to compare a repeated create (`replayedPet`), and to load
+ * pets into a memory store.
  */
 
 /** A pet in a store, by its id and its text. */

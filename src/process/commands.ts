@@ -19,8 +19,8 @@ import {
   makeDataFile,
   withProgress,
 } from '../stores/copies.ts';
-import type { Tables } from '../stores/file/format.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
+import type { Tables } from '../stores/table/tables.ts';
 import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */

@@ -7,6 +7,8 @@
  * be slower than its clients.
  */
 
+import { StoreUnavailableError } from '../model/pet-store.ts';
+
 /** The result of an item, or why it failed. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
 
@@ -57,11 +59,10 @@ export class CommitQueue<Item, Result> {
     return this.#queue.length + this.#committing;
   }
 
-  /** True if no more items should be added for now. */
+  /** True if no more items are accepted for now. */
   get isFull(): boolean {
-    return (
-      this.#queue.length + this.#held >= MAX_QUEUED_ITEMS || this.#waitingBytes >= MAX_QUEUED_BYTES
-    );
+    const count = this.#queue.length + this.#held;
+    return count >= MAX_QUEUED_ITEMS || this.#waitingBytes >= MAX_QUEUED_BYTES;
   }
 
   /** Counts an item that waits for another one's outcome, until the returned function is called. */
@@ -76,9 +77,12 @@ export class CommitQueue<Item, Result> {
 
   /**
    * Queues an item of about `bytes` bytes. Resolves with its result when its commit is durable, and
-   * rejects with the error of its outcome.
+   * rejects with the error of its outcome, or with StoreUnavailableError if the queue is full.
    */
   add(item: Item, bytes: number): Promise<Result> {
+    if (this.isFull) {
+      return Promise.reject(new StoreUnavailableError('Too many pets are waiting to be stored'));
+    }
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome<Result>): void => {
         if ('error' in outcome) reject(outcome.error);
@@ -88,16 +92,6 @@ export class CommitQueue<Item, Result> {
       this.#waitingBytes += bytes;
       this.#running ??= this.#run();
     });
-  }
-
-  /** Refuses the items at the head of the queue for which `isRefused` is true. */
-  refuse(isRefused: (item: Item) => boolean, error: Error): void {
-    let count = 0;
-    while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
-    for (const { bytes, settle } of this.#queue.splice(0, count)) {
-      this.#waitingBytes -= bytes;
-      settle({ error });
-    }
   }
 
   /** Resolves when every added item has its outcome. */

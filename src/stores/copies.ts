@@ -18,7 +18,7 @@ import {
   withFile,
   type Disk,
 } from './file/disk.ts';
-import { writeFile, type Tables } from './file/format.ts';
+import { writeFile } from './file/format.ts';
 import {
   DamagedFileError,
   readDataFile,
@@ -28,6 +28,7 @@ import {
 import type { Range } from './file/read-lines.ts';
 import { replaceFile } from './file/replace-file.ts';
 import { assertNoPetsBeside } from './file/start.ts';
+import type { Tables } from './table/tables.ts';
 
 const DEPS = { memory: systemMemory, clock: systemClock };
 

@@ -3,9 +3,9 @@
  *
  * For example, a disk is full for an hour, and each of 100 creates a second fails. The log gets one
  * line when that begins, with its cause, one line for each other cause, at most one a second, and
- * one line when it is over. A cause that comes back is not logged again: while the members of a
- * cluster are asked in turn, theirs alternate. Only another attempt can show that the failure is
- * over: `recent` has the cause for five seconds after the last one.
+ * one line when it is over. A cause that comes back is not logged again, since two may alternate.
+ * Only another attempt can show that the failure is over: `recent` has the cause for five seconds
+ * after the last one.
  */
 
 import type { Clock } from '../base/system.ts';
@@ -40,12 +40,8 @@ export class FailureReport {
     return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
   }
 
-  /**
-   * Records a failure, or a success if there is no cause. Other `details` than those in the log are
-   * logged, too.
-   */
-  record(cause: string | undefined, details?: Readonly<Record<string, string>>): void {
-    if (cause === undefined) return this.clear();
+  /** Records a failure. Other `details` than those in the log are logged, too. */
+  record(cause: string, details?: Readonly<Record<string, string>>): void {
     const at = this.#clock.now();
     this.#last = { cause, at };
     const logged = details ?? { cause };

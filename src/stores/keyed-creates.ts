@@ -5,26 +5,35 @@
  * first one is stored by then, the second gets the same pet. If it is still in progress, the second
  * waits for it, and shares its outcome: stored, refused, or in doubt. It is not tried anew in place
  * of a refused one, since what refused the first would refuse it, too.
+ *
+ * The rule: before a client learns that its create failed, the key is looked up again, since a
+ * commit that was in doubt may have stored it meanwhile. And a create is not refused while it is in
+ * doubt whether an earlier one has stored the key: then its outcome is unknown, too.
  */
 
 import type { NewPet, StoredPet } from '../model/pet.ts';
-import { OutcomeUnknownError, type CreatedPet } from '../model/pet-store.ts';
+import { OutcomeUnknownError, StoreUnavailableError, type CreatedPet } from '../model/pet-store.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { replayedPet, type KeyHash } from './table/idempotency-keys.ts';
+import { findStored, type Tables } from './table/tables.ts';
+
+/** Returns the error for a create whose key may be stored; undefined if that is not in doubt. */
+type DoubtOf = (key: KeyHash) => OutcomeUnknownError | undefined;
+
+type Queue = Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>;
 
 export class KeyedCreates {
-  readonly #find: (key: KeyHash) => StoredPet | undefined;
+  readonly #tables: Tables;
+  readonly #doubtOf: DoubtOf;
   /** Creates that wait for another one keep their pet in memory: they count towards its bound. */
-  readonly #queue: Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>;
+  readonly #queue: Queue;
   /** By key, the create in progress. */
   readonly #inProgress: Map<KeyHash, Promise<StoredPet>> = new Map();
 
-  /** `find` returns the pet that a key has stored. */
-  constructor(
-    find: (key: KeyHash) => StoredPet | undefined,
-    queue: Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>,
-  ) {
-    this.#find = find;
+  /** The tables have the pets and keys that are stored. */
+  constructor(tables: Tables, doubtOf: DoubtOf, queue: Queue) {
+    this.#tables = tables;
+    this.#doubtOf = doubtOf;
     this.#queue = queue;
   }
 
@@ -38,16 +47,30 @@ export class KeyedCreates {
     bytes: number,
     create: () => Promise<StoredPet>,
   ): Promise<CreatedPet> {
-    const stored = this.#find(key);
-    if (stored !== undefined) return { pet: replayedPet(stored, newPet), isReplayed: true };
-    const earlier = this.#inProgress.get(key);
-    if (earlier !== undefined) {
+    const stored = this.#find(newPet, key);
+    if (stored !== undefined) return stored;
+    try {
+      const earlier = this.#inProgress.get(key);
+      if (earlier === undefined) return { pet: await this.#run(key, create()), isReplayed: false };
       return { pet: replayedPet(await this.#outcomeOf(earlier, bytes), newPet), isReplayed: true };
+    } catch (error) {
+      const isRefused = error instanceof StoreUnavailableError;
+      if (!isRefused && !(error instanceof OutcomeUnknownError)) throw error;
+      const storedMeanwhile = this.#find(newPet, key);
+      if (storedMeanwhile !== undefined) return storedMeanwhile;
+      throw (isRefused ? this.#doubtOf(key) : undefined) ?? error;
     }
-    const creating = create();
+  }
+
+  #find(newPet: NewPet, key: KeyHash): CreatedPet | undefined {
+    const stored = findStored(this.#tables, key);
+    return stored && { pet: replayedPet(stored, newPet), isReplayed: true };
+  }
+
+  async #run(key: KeyHash, creating: Promise<StoredPet>): Promise<StoredPet> {
     this.#inProgress.set(key, creating);
     try {
-      return { pet: await creating, isReplayed: false };
+      return await creating;
     } finally {
       this.#inProgress.delete(key);
     }

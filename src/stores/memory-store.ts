@@ -5,12 +5,12 @@
  */
 
 import { systemClock } from '../base/system.ts';
-import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatMembers, formatPet, readNewPet } from '../model/pet-text.ts';
 import { IdempotencyKeys, KEY_LIFETIME_MS, replayedPet } from './table/idempotency-keys.ts';
 import { PetTable } from './table/pet-table.ts';
+import { findStored } from './table/tables.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
@@ -20,7 +20,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
   for (const { id, text, status } of startingPets) pets.append({ id, text, status });
   const add = (values: NewPet): StoredPet => {
     if (isClosed) throw new StoreUnavailableError(CLOSED);
-    if (pets.lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
+    if (!pets.hasIdsFor(1)) throw new StoreUnavailableError(NO_ID_LEFT);
     const id = pets.lastId + 1n;
     const pet = { ...values, id, text: formatPet(id, formatMembers(values)) };
     pets.append({ id, text: pet.text, status: values.status });
@@ -30,8 +30,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
     create: async (newPet) => add(readNewPet(newPet)),
     async createOnce(newPet, key) {
       const values = readNewPet(newPet);
-      // No pet has the id 0.
-      const stored = pets.get(keys.find(key) ?? 0n);
+      const stored = findStored({ pets, keys }, key);
       if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
       const pet = add(values);
       keys.add(key, pet.id, systemClock.now() + KEY_LIFETIME_MS);

@@ -4,22 +4,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommitQueue } from '../../src/stores/commit-queue.ts';
 
-test('Items that are refused while a commit is prepared are in no commit', async () => {
-  const commits: (readonly number[])[] = [];
-  const queue: CommitQueue<number, number> = new CommitQueue(async (take) => {
-    // Both items wait then.
-    await Promise.resolve();
-    queue.refuse((item) => item < 2, new Error('refused'));
-    const items = take();
-    if (items.length > 0) commits.push(items);
-    return items.map((result) => ({ result }));
-  }, 1);
-  await assert.rejects(queue.add(0, 64 << 20), /refused/);
-  assert.equal(queue.isFull, false);
-  const [one, two] = [queue.add(1, 1), queue.add(2, 1)];
-  await assert.rejects(one, /refused/);
-  assert.equal(await two, 2);
-  assert.deepEqual(commits, [[2]]);
+test('A full queue refuses an item, and takes one again after a commit', async () => {
+  const queue = new CommitQueue<number, number>(
+    async (take) => take().map((result) => ({ result })),
+    1,
+  );
+  const full = /^StoreUnavailableError: Too many pets are waiting to be stored$/;
+  const long = queue.add(0, 64 << 20);
+  await assert.rejects(queue.add(1, 1), full);
+  assert.equal(await long, 0);
+  const many = Array.from({ length: 16_384 }, (_, item) => queue.add(item, 1));
+  await assert.rejects(queue.add(1, 1), full);
+  assert.equal((await Promise.all(many)).length, 16_384);
+  assert.equal(await queue.add(2, 1), 2);
 });
 
 test('If a commit throws, all its items fail, and the queue continues', async () => {

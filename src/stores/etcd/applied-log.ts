@@ -41,14 +41,21 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { decodeCommit } from '../commit.ts';
 import { KEY_LIFETIME_MS, IdempotencyKeys } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { CallKind, FailedCall, StartDeps } from './calls.ts';
+import { decodeCommit } from './commit.ts';
 import { ifValue, range, type KeyValue, type RangeResponse } from './etcd-json.ts';
 import { MAX_RESPONSE_BYTES } from './member.ts';
-import { beginsAsCommit, decodeValue, digestOf, headOf, LogLostError } from './slots.ts';
-import type { Layout, Meta } from './slots.ts';
+import {
+  beginsAsCommit,
+  decodeValue,
+  digestOf,
+  encodeMeta,
+  LogLostError,
+  type Layout,
+  type Meta,
+} from './slots.ts';
 
 /**
  * A process that reads a key from the log later may keep it for this much longer than 24 hours, so
@@ -69,18 +76,12 @@ const SEARCH_MS = 5_000;
 /** A stretch has this many commits: to count their keys takes etcd about ten milliseconds. */
 const STRETCH: number = 1 << 16;
 
-/** A log, as its meta key identifies it. */
-export interface LogId extends Meta {
-  readonly layout: Layout;
-  /** The value of the meta key. It does not change while this process uses the log. */
-  readonly meta: Buffer;
-}
-
 export class AppliedLog {
   readonly layout: Layout;
+  /** The content of the meta key. It does not change while this process uses the log. */
+  readonly meta: Meta;
   readonly pets: PetTable = new PetTable();
   readonly keys: IdempotencyKeys;
-  readonly #meta: Buffer;
   readonly #deps: StartDeps;
   /** The slot of the last commit, and the head of its value; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
@@ -100,12 +101,13 @@ export class AppliedLog {
   /** The stretch that the next search counts: a damaged one again, until it is whole. */
   #stretch = 0;
 
-  constructor({ layout, meta, logId }: LogId, deps: StartDeps) {
+  /** A log of which nothing has been applied. */
+  constructor(layout: Layout, meta: Meta, deps: StartDeps) {
     this.layout = layout;
+    this.meta = meta;
     this.keys = new IdempotencyKeys(deps.clock);
-    this.#meta = meta;
     this.#deps = deps;
-    this.digest = digestOf(logId);
+    this.digest = digestOf(meta.logId);
     this.#starts = [layout.prefix];
   }
 
@@ -124,7 +126,7 @@ export class AppliedLog {
    * same revision.
    */
   get compares(): readonly object[] {
-    const meta = ifValue(this.layout.meta, this.#meta);
+    const meta = ifValue(this.layout.meta, encodeMeta(this.meta));
     if (this.#last === undefined) return [meta];
     const { key, head } = this.#last;
     // In ASCII `!` follows the space.
@@ -237,11 +239,11 @@ export class AppliedLog {
   }
 
   #applyNext(slot: string, value: Buffer): void {
-    const { previous, text } = decodeValue(slot, value);
+    const { head, previous, text } = decodeValue(slot, value);
     if (previous !== this.digest) {
       throw new LogLostError(`${slot} follows another commit than the one that was read here`);
     }
-    const commit = isUtf8(text) ? decodeCommit(text, true) : undefined;
+    const commit = isUtf8(text) ? decodeCommit(text) : undefined;
     if (commit?.after !== this.lastId) throw new LogLostError(`${slot} has no valid commit`);
     this.pets.reserve(commit.pets);
     for (const pet of commit.pets) this.pets.append(pet);
@@ -251,7 +253,7 @@ export class AppliedLog {
     }
     if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(slot);
     this.#commits += 1;
-    this.#last = { key: slot, head: headOf(value) };
+    this.#last = { key: slot, head };
     this.digest = digestOf(value);
   }
 }

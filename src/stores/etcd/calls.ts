@@ -70,10 +70,7 @@ export interface StartDeps {
  * Repeats an attempt until it returns a value. The second attempt follows the first immediately,
  * and each later one after a pause that doubles, up to half a second. Rejects if an attempt throws.
  */
-export async function retried<T>(
-  clock: EtcdClock,
-  attempt: () => Promise<T | undefined>,
-): Promise<T> {
+export async function retried<T>(clock: Clock, attempt: () => Promise<T | undefined>): Promise<T> {
   for (let pauseMs = 0; ; pauseMs = Math.min(500, Math.max(25, 2 * pauseMs))) {
     const result = await attempt();
     if (result !== undefined) return result;

@@ -102,13 +102,11 @@ function decodeRange({ kvs = [], count = '0' }: GatewayRange): RangeResponse {
   return { keyValues, count: Number(count) };
 }
 
-interface GatewayJson {
+interface GatewayJson extends GatewayError {
   readonly header?: { readonly cluster_id?: string; readonly member_id?: string };
   readonly succeeded?: boolean;
   readonly responses?: readonly { readonly response_range?: GatewayRange }[];
   readonly token?: string;
-  readonly code?: number;
-  readonly message?: unknown;
   readonly error?: unknown;
 }
 

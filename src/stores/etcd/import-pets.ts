@@ -9,19 +9,13 @@
 
 import { createHash } from 'node:crypto';
 import { PET_SEPARATOR } from '../../model/pet-text.ts';
-import { encodeTexts, type CommitKey } from '../commit.ts';
-import type { IdempotencyKeys } from '../table/idempotency-keys.ts';
-import type { PetTable } from '../table/pet-table.ts';
-import { AppliedLog, type LogId } from './applied-log.ts';
+import type { PetBatch } from '../table/pet-table.ts';
+import type { Tables } from '../table/tables.ts';
 import type { StartDeps } from './calls.ts';
+import { encodeCommit, FULL_COMMIT_BYTES, MAX_PET_BYTES, type CommitKey } from './commit.ts';
 import { ifAbsent } from './etcd-json.ts';
-import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
-import { encodeMeta, encodeValue, LIMITS, LogLostError } from './slots.ts';
-
-export interface ImportedData {
-  readonly pets: PetTable;
-  readonly keys: IdempotencyKeys;
-}
+import { openLog, putIf, readLog } from './open-log.ts';
+import { encodeMeta, encodeValue, LogLostError, randomHex } from './slots.ts';
 
 /**
  * Imports pets into an empty prefix. Rejects if it has a log, or another unfinished import, or if
@@ -30,64 +24,54 @@ export interface ImportedData {
 export async function importPets(
   deps: StartDeps,
   prefix: string,
-  { pets, keys: imported }: ImportedData,
+  imported: Tables,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  const longest = LIMITS.petBytes + LIMITS.bytesAroundPet;
-  for (const { id, text } of pets.pets(0n)) {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= longest) continue;
-    // Before anything is written: such an import could never be finished.
-    throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${longest} fit`);
-  }
   const { clock } = deps;
-  const keys = [...imported.entries()].map(({ key, id, endsAt }): CommitKey => {
+  const batches = (): Generator<PetBatch> => imported.pets.batches(Infinity, FULL_COMMIT_BYTES);
+  const keys = [...imported.keys.entries()].map(({ key, id, endsAt }): CommitKey => {
     return { key, id, expiresAt: Math.round(clock.timeOfDay() + endsAt - clock.now()) };
   });
   const content = createHash('sha256');
-  for (const chunk of pets.chunks()) content.update(chunk);
+  for (const { lastId, text } of batches()) {
+    const bytes = Buffer.byteLength(text);
+    // Before anything is written: such an import could never be finished. It is alone in its batch.
+    if (bytes > MAX_PET_BYTES) {
+      throw new Error(`The pet ${lastId} has ${bytes} bytes: in etcd at most ${MAX_PET_BYTES} fit`);
+    }
+    // With the end of each batch, so that a resumed import has the same ones.
+    content.update(`${text}\n`);
+  }
   // Without the times, which differ if the same import is resumed.
   for (const { key, id } of keys) content.update(`\n${key} ${id}`);
   const state = `importing ${content.digest('hex').slice(0, 32)}`;
-  const { log: found } = await openOrMakeLog(deps, prefix, state);
-  if (found.state !== state) {
-    throw new LogLostError(
-      found.state === 'ready'
-        ? `${prefix} already has a log: use another prefix`
-        : `Another import into ${prefix} has begun: use another prefix`,
-    );
-  }
-  const log = await readAllOf(deps, found);
+  const log = await openLog(deps, prefix, { logId: randomHex(), state });
+  await readLog(deps, log);
   const put = async (key: string, value: Buffer): Promise<void> => {
     const compare = [...log.compares, ifAbsent(log.nextSlot)];
     if ((await putIf(deps, compare, key, value))?.equals(value) === true) return;
     const advice = 'stop it, and run the import again';
     throw new LogLostError(`Another process writes under ${prefix}: ${advice}`);
   };
-  let keysDone = keys.filter(({ id }) => id <= log.lastId).length;
-  for (const batch of pets.batchesAfter(log.lastId, Infinity, LIMITS.fullCommitBytes)) {
-    const firstKey = keysDone;
-    while (keysDone < keys.length && keys[keysDone]!.id <= batch.lastId) keysDone += 1;
-    const texts = batch.text.replaceAll(PET_SEPARATOR, ',');
-    const text = encodeTexts(batch.after, texts, keys.slice(firstKey, keysDone));
-    const [key, value] = [log.nextSlot, encodeValue(log.digest, text)];
+  let nextKey = 0;
+  for (const { lastId, text } of batches()) {
+    const firstKey = nextKey;
+    while (nextKey < keys.length && keys[nextKey]!.id <= lastId) nextKey += 1;
+    if (lastId <= log.lastId) continue;
+    const pets = text.split(PET_SEPARATOR).map((pet) => ({ text: pet }));
+    const commit = { after: log.lastId, pets, keys: keys.slice(firstKey, nextKey) };
+    const key = log.nextSlot;
+    const value = encodeValue(log.digest, encodeCommit(commit));
     await put(key, value);
     log.apply([{ key, value }]);
-    onProgress(log.pets.length, pets.length);
+    onProgress(log.pets.length, imported.pets.length);
   }
-  await put(log.layout.meta, encodeMeta({ ...found, state: 'ready' }));
+  await put(log.layout.meta, encodeMeta({ ...log.meta, state: 'ready' }));
 }
 
 /** Resolves with all pets and idempotency keys of a log, as of one moment. */
-export async function exportPets(
-  deps: StartDeps,
-  prefix: string,
-): Promise<{ readonly pets: PetTable; readonly keys: IdempotencyKeys }> {
-  return readAllOf(deps, await openLog(deps, prefix));
-}
-
-async function readAllOf(deps: StartDeps, id: LogId): Promise<AppliedLog> {
-  const log = new AppliedLog(id, deps);
+export async function exportPets(deps: StartDeps, prefix: string): Promise<Tables> {
+  const log = await openLog(deps, prefix);
   await readLog(deps, log);
   return log;
 }

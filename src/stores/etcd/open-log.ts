@@ -8,13 +8,13 @@
  * step makes no progress for ten seconds, the start ends: a supervisor starts the service again.
  */
 
-import type { AppliedLog, LogId } from './applied-log.ts';
+import { AppliedLog } from './applied-log.ts';
 import type { StartDeps } from './calls.ts';
 import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
 import type { Txn, TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster, repeatUntilDone } from './join-cluster.ts';
-import { decodeMeta, encodeMeta, Layout, LogLostError, randomHex } from './slots.ts';
+import { decodeMeta, encodeMeta, Layout, LogLostError, randomHex, type Meta } from './slots.ts';
 
 /**
  * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
@@ -23,22 +23,30 @@ import { decodeMeta, encodeMeta, Layout, LogLostError, randomHex } from './slots
  */
 export async function initEtcd(options: ClusterOptions): Promise<'made' | 'found'> {
   const deps = await joinCluster(options, 'all');
+  const own = { logId: randomHex(), state: 'ready' };
   try {
-    const { log, isNew } = await openOrMakeLog(deps, options.prefix ?? DEFAULT_PREFIX, 'ready');
-    assertReady(log);
-    return isNew ? 'made' : 'found';
+    const { meta } = await openLog(deps, options.prefix ?? DEFAULT_PREFIX, own);
+    return meta.logId === own.logId ? 'made' : 'found';
   } finally {
     deps.calls.close();
   }
 }
 
 /**
- * Resolves with the log under the prefix. Rejects with LogLostError if there is none, or if a
- * service must not use it, and with StoreUnavailableError if the cluster does not respond.
+ * Resolves with the log under the prefix, unread. If there is none, makes one with the meta `own`.
+ * Rejects with LogLostError if there is none and no `own`, if the prefix has other keys, or if the
+ * log has another state than `own`, which is `ready` by default; and with StoreUnavailableError if
+ * the cluster does not respond.
  */
-export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
+export async function openLog(deps: StartDeps, prefix: string, own?: Meta): Promise<AppliedLog> {
   const layout = new Layout(prefix);
-  const meta = await findMeta(deps, layout);
+  // An existing log is found without a put, which etcd would refuse if its quota is used up.
+  let meta = await findMeta(deps, layout);
+  if (meta === undefined && own !== undefined) {
+    await expectNoOuterLog(deps, prefix);
+    meta = await putIf(deps, [ifAbsent(prefix, layout.end)], layout.meta, encodeMeta(own));
+    if (meta === undefined) throw noMeta(layout, `A key under ${prefix}`);
+  }
   if (meta === undefined) {
     throw new LogLostError(
       `There is no log under ${prefix} in etcd. If there never was one, make it with the command ` +
@@ -46,37 +54,20 @@ export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
         'copy-pets. If there was one, it was deleted: restore a backup of etcd',
     );
   }
-  const log = await identifyLog(deps, layout, meta);
-  assertReady(log);
-  return log;
+  await expectCompares(deps, layout.meta, meta);
+  const found = decodeMeta(layout.meta, meta);
+  expectState(prefix, found.state, own?.state ?? 'ready');
+  return new AppliedLog(layout, found, deps);
 }
 
-/**
- * Makes a log with this state if the prefix has no key, and no log is around it. Resolves with the
- * log under the prefix, and with whether this call made it.
- */
-export async function openOrMakeLog(
-  deps: StartDeps,
-  prefix: string,
-  state: string,
-): Promise<{ readonly log: LogId; readonly isNew: boolean }> {
-  const layout = new Layout(prefix);
-  const own = encodeMeta({ logId: randomHex(), state });
-  // An existing log is found without a put, which etcd would refuse if its quota is used up.
-  let meta = await findMeta(deps, layout);
-  if (meta === undefined) {
-    await expectNoOuterLog(deps, prefix);
-    meta = await putIf(deps, [ifAbsent(prefix, layout.end)], layout.meta, own);
+function expectState(prefix: string, state: string, expected: string): void {
+  if (state === expected) return;
+  let problem = `Another import into ${prefix} has begun: use another prefix`;
+  if (state === 'ready') problem = `${prefix} already has a log: use another prefix`;
+  if (expected === 'ready') {
+    problem = `An import into ${prefix} is not finished: wait for it, or run the same import again`;
   }
-  if (meta === undefined) throw noMeta(layout, `A key under ${prefix}`);
-  return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
-}
-
-function assertReady({ layout, state }: LogId): void {
-  if (state === 'ready') return;
-  throw new LogLostError(
-    `An import into ${layout.prefix} is not finished: wait for it, or run the same import again`,
-  );
+  throw new LogLostError(problem);
 }
 
 /** Resolves with the value of the meta key, or undefined if the prefix has no key. */
@@ -112,9 +103,8 @@ function noMeta({ meta }: Layout, key: string): LogLostError {
   );
 }
 
-/** Resolves with the log that has this meta. Rejects if the server does not evaluate compares. */
-async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<LogId> {
-  const key = layout.meta;
+/** Rejects if the server does not evaluate compares. */
+async function expectCompares(deps: StartDeps, key: string, meta: Buffer): Promise<void> {
   // A meta begins with a brace, which is between the other two in ASCII. And the range is short,
   // since etcd reads all that a compare is about.
   const compares = [
@@ -131,7 +121,6 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
   if (!responses.every(isFalse)) {
     throw new LogLostError('The endpoints ignore the compares of a transaction: are they etcd?');
   }
-  return { layout, meta, ...decodeMeta(key, meta) };
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */

@@ -17,7 +17,6 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import type { CommitLimits } from '../commit-log.ts';
 
 /**
  * The log in etcd is not the one that this process has applied, or this process cannot read it any
@@ -85,32 +84,24 @@ export function encodeValue(previous: string, text: string): Buffer {
   return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }
 
-/**
- * A commit is full with about 1,000 pets. A commit of the longest pet after others fits into a
- * transaction.
- */
-export const LIMITS: CommitLimits = {
-  fullCommitBytes: 64 << 10,
-  petBytes: (1 << 20) + 1024,
-  bytesAroundPet: 28,
-};
-
-/** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
-export function headOf(value: Buffer): string {
-  return value.toString('latin1', 0, NONCE_END);
+export interface SlotContent {
+  /** The format, the CRC and the nonce: no other value begins with them. */
+  readonly head: string;
+  /** The digest of the commit before it. */
+  readonly previous: string;
+  /** The commit's text. */
+  readonly text: Buffer;
 }
 
 /** Returns what the value of a slot has. Throws LogLostError if the value is invalid. */
-export function decodeValue(
-  key: string,
-  value: Buffer,
-): { readonly previous: string; readonly text: Buffer } {
+export function decodeValue(key: string, value: Buffer): SlotContent {
   if (!value.toString('latin1', 0, 2).startsWith('1 ')) throw unknownFormat(key);
-  const [, crc = '', previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
-  if (previous === undefined || zlib.crc32(value.subarray(CRC_END)) !== Number.parseInt(crc, 16)) {
+  const start = value.toString('latin1', 0, START_LENGTH);
+  const [, head = '', crc = '', previous = ''] = START.exec(start) ?? [];
+  if (zlib.crc32(value.subarray(CRC_END)) !== Number.parseInt(crc, 16)) {
     throw new LogLostError(`${key} does not match its CRC`);
   }
-  return { previous, text: value.subarray(HEAD_LENGTH) };
+  return { head, previous, text: value.subarray(START_LENGTH) };
 }
 
 /** True if a value begins as a commit does, of any format. */
@@ -126,9 +117,9 @@ function unknownFormat(key: string): LogLostError {
 
 /** The end of the format, the CRC and the space after each. */
 const CRC_END = 11;
-const NONCE_END: number = CRC_END + 32;
-const HEAD_LENGTH: number = NONCE_END + 1 + 64 + 1;
-const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
+/** What is before a commit's text. */
+const START_LENGTH: number = CRC_END + 32 + 1 + 64 + 1;
+const START: RegExp = /^(1 ([0-9a-f]{8}) [0-9a-f]{32}) ([0-9a-f]{64})\n$/;
 
 /** Returns what the commit after this value has as `previous`. */
 export function digestOf(value: Buffer | string): string {

@@ -14,6 +14,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
+import type { Tables } from '../table/tables.ts';
 import {
   isSameFile,
   readAll,
@@ -31,7 +32,6 @@ import {
   placeAtStart,
   writeFile,
   type Place,
-  type Tables,
 } from './format.ts';
 import { readItems } from './read-lines.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';

@@ -28,8 +28,6 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
-import { Histogram } from '../../base/histogram.ts';
-import { INT64_MAX } from '../../base/int64.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../base/logger.ts';
 import { systemClock, systemMemory, type Clock } from '../../base/system.ts';
 import type { NewPet, PetStatus, StoredPet } from '../../model/pet.ts';
@@ -48,9 +46,11 @@ import {
 } from '../../model/pet-store.ts';
 import { formatMembers, formatPet, readNewPet, TextPet } from '../../model/pet-text.ts';
 import { CommitQueue, type Outcome } from '../commit-queue.ts';
+import { CreateFigures } from '../create-figures.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
 import { KeyedCreates } from '../keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/idempotency-keys.ts';
+import type { Tables } from '../table/tables.ts';
 import {
   createDataFile,
   NotOursError,
@@ -60,14 +60,7 @@ import {
   type DataFile,
 } from './data-file.ts';
 import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
-import {
-  bytesOfFile,
-  FULL_COMMIT_BYTES,
-  LINE_BYTES,
-  lineOf,
-  writeFile,
-  type Tables,
-} from './format.ts';
+import { bytesOfFile, FULL_COMMIT_BYTES, LINE_BYTES, lineOf, writeFile } from './format.ts';
 import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
 import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
@@ -117,11 +110,6 @@ type State =
     };
 
 type Outcomes = readonly Outcome<StoredPet>[];
-
-const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
-const SECONDS_BOUNDS: readonly number[] = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
-];
 
 /** How often the store checks its file, and makes a try if one is due. */
 const TICK_MS = 1000;
@@ -174,10 +162,7 @@ export class FileStore implements PetStore {
   readonly #keyed: KeyedCreates;
   readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
-  readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
-  readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
-  #refusedCreates = 0;
-  #unknownCreates = 0;
+  readonly #figures: CreateFigures = new CreateFigures();
   #state: State;
   /** The commit, the check or the try that is in progress. */
   #work: Promise<unknown> | undefined;
@@ -197,7 +182,7 @@ export class FileStore implements PetStore {
     this.#unlockBeside = unlockBeside;
     this.#state = { name: 'working', file };
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
-    this.#keyed = new KeyedCreates((key) => this.#find(key), this.#queue);
+    this.#keyed = new KeyedCreates(tables, (key) => this.#doubtOf(key), this.#queue);
     const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
     this.#failures = new FailureReport(logger, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
@@ -217,23 +202,15 @@ export class FileStore implements PetStore {
   }
 
   async create(newPet: NewPet): Promise<StoredPet> {
-    const values = readNewPet(newPet);
-    return this.#counted(this.#create(values, formatMembers(values)));
+    return this.#figures.count(this.#create(waitingPet(readNewPet(newPet))));
   }
 
   async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
-    // An invalid pet is refused by itself, and not with others that have the key.
-    const members = formatMembers(values);
-    const create = (): Promise<StoredPet> => this.#create(values, members, key);
-    const creating = this.#keyed.createOnce(values, key, Buffer.byteLength(members), create);
-    return this.#counted(
-      creating.catch((error: unknown) => {
-        // This call stored nothing, but an earlier one with the key may have.
-        const isRefused = error instanceof StoreUnavailableError;
-        throw isRefused && this.#isInDoubt(key) ? this.#unknown() : error;
-      }),
-    );
+    const waiting = waitingPet(values, key);
+    const create = (): Promise<StoredPet> => this.#create(waiting);
+    const bytes = Buffer.byteLength(waiting.members);
+    return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
   }
 
   problem(): string | undefined {
@@ -242,8 +219,7 @@ export class FileStore implements PetStore {
     if (refusal !== undefined) {
       return this.durability() === 'memory' ? `${refusal}. ${ONLY_MEMORY}` : refusal;
     }
-    const hasNoIdLeft = this.#tables.pets.lastId === INT64_MAX;
-    return hasNoIdLeft ? NO_ID_LEFT : this.#failures.recent;
+    return this.#tables.pets.hasIdsFor(1) ? this.#failures.recent : NO_ID_LEFT;
   }
 
   stats(): StoreStats {
@@ -251,10 +227,7 @@ export class FileStore implements PetStore {
     const state = this.#state;
     return {
       ...(state.name === 'working' && { dataFileBytes: state.file.sizeBytes }),
-      commitPets: this.#commitPets,
-      commitSeconds: this.#commitSeconds,
-      refusedCreates: this.#refusedCreates,
-      unknownCreates: this.#unknownCreates,
+      ...this.#figures,
       queueLength: this.#queue.length,
       keysHeld: keys.length,
       keysEvicted: keys.evicted,
@@ -289,32 +262,12 @@ export class FileStore implements PetStore {
     return this.#closing;
   }
 
-  async #create({ status }: NewPet, members: string, key?: KeyHash): Promise<StoredPet> {
+  async #create(waiting: Waiting): Promise<StoredPet> {
     const refusal = this.#closing === undefined ? this.#refusal() : closed();
     if (refusal !== undefined) throw refusal;
-    if (this.#queue.isFull) {
-      throw new StoreUnavailableError('Too many pets are waiting to be stored');
-    }
-    const hasNoIdLeft = this.#tables.pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
-    if (hasNoIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
-    const create = { members, status, key };
-    return this.#queue.add(create, Buffer.byteLength(members) + LINE_BYTES);
-  }
-
-  #find(key: KeyHash): StoredPet | undefined {
-    const { pets, keys } = this.#tables;
-    const id = keys.find(key);
-    return id === undefined ? undefined : pets.get(id);
-  }
-
-  async #counted<T>(creating: Promise<T>): Promise<T> {
-    try {
-      return await creating;
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
-      if (error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
-      throw error;
-    }
+    const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
+    if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
+    return this.#queue.add(waiting, Buffer.byteLength(waiting.members) + LINE_BYTES);
   }
 
   /** Returns the error for a new create, or undefined if the store accepts it. */
@@ -347,8 +300,7 @@ export class FileStore implements PetStore {
       const startedAt = clock.now();
       const creates = take();
       const outcomes = await this.#store(creates);
-      this.#commitSeconds.observe((clock.now() - startedAt) / 1000);
-      this.#commitPets.observe(creates.length);
+      this.#figures.countCommit(creates.length, clock.now() - startedAt);
       return outcomes;
     });
   }
@@ -634,8 +586,9 @@ export class FileStore implements PetStore {
     return 'doubt' in this.#state ? this.#state.doubt : undefined;
   }
 
-  #isInDoubt(key: KeyHash): boolean {
-    return this.#doubt?.pets.some((pet) => pet.key === key) === true;
+  #doubtOf(key: KeyHash): OutcomeUnknownError | undefined {
+    const isInDoubt = this.#doubt?.pets.some((pet) => pet.key === key) === true;
+    return isInDoubt ? this.#unknown() : undefined;
   }
 
   #unknown(): OutcomeUnknownError {
@@ -660,6 +613,11 @@ export class FileStore implements PetStore {
     this.#failures.record(message, details);
     return message;
   }
+}
+
+/** Returns the NewPet as it waits for its commit. Throws InvalidPetError. */
+function waitingPet(values: NewPet, key?: KeyHash): Waiting {
+  return { members: formatMembers(values), status: values.status, key };
 }
 
 function closed(): StoreUnavailableError {

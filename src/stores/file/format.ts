@@ -21,8 +21,8 @@
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
 import { PET_SEPARATOR } from '../../model/pet-text.ts';
-import type { IdempotencyKeys, KeyHash } from '../table/idempotency-keys.ts';
-import type { PetTable } from '../table/pet-table.ts';
+import type { KeyHash } from '../table/idempotency-keys.ts';
+import type { Tables } from '../table/tables.ts';
 
 /** 32 bits as blanks. */
 export const MARK_BYTES = 32;
@@ -124,12 +124,6 @@ export function blanksOf(bits: number): string {
   return bits.toString(2).padStart(MARK_BYTES, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
-/** What a file is written from. */
-export interface Tables {
-  readonly pets: PetTable;
-  readonly keys: IdempotencyKeys;
-}
-
 /** How many bytes a file with all pets takes at most. */
 export function bytesOfFile({ pets, keys }: Tables): number {
   const marks = 1 + pets.length / MAX_BATCH_PETS + pets.textBytes / MAX_BATCH_BYTES;
@@ -156,7 +150,7 @@ export async function writeFile(
   await append(firstLine(word));
   const entries = keys.entries();
   let entry = entries.next().value;
-  for (const { text, lastId } of pets.batchesAfter(0n, MAX_BATCH_PETS, MAX_BATCH_BYTES)) {
+  for (const { text, lastId } of pets.batches(MAX_BATCH_PETS, MAX_BATCH_BYTES)) {
     const keyOf = new Map<string, KeyHash>();
     for (; entry !== undefined && entry.id <= lastId; entry = entries.next().value) {
       keyOf.set(String(entry.id), entry.key);

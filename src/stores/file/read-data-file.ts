@@ -14,6 +14,7 @@ import type { Clock, Memory } from '../../base/system.ts';
 import { InvalidPetError, parsePets } from '../../model/pet-text.ts';
 import { IdempotencyKeys, KEY_LIFETIME_MS } from '../table/idempotency-keys.ts';
 import { PetTable } from '../table/pet-table.ts';
+import type { Tables } from '../table/tables.ts';
 import { readAll, type DiskFile } from './disk.ts';
 import {
   blanksOf,
@@ -25,7 +26,6 @@ import {
   placeAtStart,
   wordOf,
   type Place,
-  type Tables,
   type Word,
 } from './format.ts';
 import {

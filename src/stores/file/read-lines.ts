@@ -9,15 +9,9 @@ import zlib from 'node:zlib';
 import type { Memory } from '../../base/system.ts';
 import { PET_STATUSES, stringifyPet, type PetStatus } from '../../model/pet.ts';
 import { InvalidPetError, MAX_PET_BYTES, petsIn, type ParsedPet } from '../../model/pet-text.ts';
+import type { Tables } from '../table/tables.ts';
 import type { DiskFile } from './disk.ts';
-import {
-  crcOfMark,
-  KEY_MEMBER,
-  LINE_BYTES,
-  MARK_BYTES,
-  MARK_LINE_BYTES,
-  type Tables,
-} from './format.ts';
+import { crcOfMark, KEY_MEMBER, LINE_BYTES, MARK_BYTES, MARK_LINE_BYTES } from './format.ts';
 
 /** A part of a file. */
 export interface Range {

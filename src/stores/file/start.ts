@@ -20,6 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf, type Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/system.ts';
+import type { Tables } from '../table/tables.ts';
 import {
   CHANGED_WHILE_READ,
   createDataFile,
@@ -38,7 +39,7 @@ import {
   withFile,
   type DiskFile,
 } from './disk.ts';
-import { placeAtStart, type Tables } from './format.ts';
+import { placeAtStart } from './format.ts';
 import { emptyTables, readDataFile, type DataFileContent } from './read-data-file.ts';
 
 /** What a store works with, and tests replace. */

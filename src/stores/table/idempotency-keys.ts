@@ -79,7 +79,7 @@ export class IdempotencyKeys {
 }
 
 /** Returns a copy. A key that was cut out of a longer string would keep that string in memory. */
-export function flat(key: KeyHash): KeyHash {
+function flat(key: KeyHash): KeyHash {
   return Buffer.from(key, 'latin1').toString('latin1');
 }
 

@@ -14,6 +14,7 @@
  * added at the end.
  */
 
+import { INT64_MAX } from '../../base/int64.ts';
 import { systemMemory, type Memory } from '../../base/system.ts';
 import { MAX_LIMIT, PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
@@ -32,8 +33,6 @@ export interface TablePet {
 
 /** Consecutive pets, for one commit. */
 export interface PetBatch {
-  /** The last id before them, and their own last one. */
-  readonly after: bigint;
   readonly lastId: bigint;
   /** Their texts, with PET_SEPARATOR between them. */
   readonly text: string;
@@ -85,6 +84,11 @@ export class PetTable {
   /** The greatest id, 0 while there are no pets. */
   get lastId(): bigint {
     return this.#ids.last;
+  }
+
+  /** Returns whether so many ids are left after the greatest one. */
+  hasIdsFor(count: number): boolean {
+    return this.lastId + BigInt(count) <= INT64_MAX;
   }
 
   /** Makes room for these pets, so that adding them cannot fail. */
@@ -152,8 +156,9 @@ export class PetTable {
     return { total: this.length, byStatus: Object.fromEntries(entries) as PetCount['byStatus'] };
   }
 
-  /** Yields the pets with a greater id than `after`, or all, in ascending order of id. */
-  *pets(after?: bigint): Generator<StoredPet> {
+  /** Yields all pets, in ascending order of id. */
+  *pets(): Generator<StoredPet> {
+    let after: bigint | undefined;
     do {
       const page = this.list({ limit: MAX_LIMIT, after });
       yield* page.pets;
@@ -162,29 +167,16 @@ export class PetTable {
   }
 
   /**
-   * Yields the texts of all pets, one chunk after the other. A chunk has no separator at either
-   * end. The chunks are views: they must not be written to.
+   * Yields all pets in batches, each for one commit: at most `maxPets`, with at most `maxBytes`, or
+   * one pet.
    */
-  *chunks(): Generator<Buffer> {
-    for (let from = 0, to = 0; from < this.length; from = to) {
-      to = this.#chunkEnd(from);
-      yield this.#chunkOf(from).subarray(0, this.#ends.at(to - 1) - SEPARATOR.length);
-    }
-  }
-
-  /**
-   * Yields the pets after an id in batches, each for one commit: at most `maxPets`, with at most
-   * `maxBytes`, or one pet.
-   */
-  *batchesAfter(after: bigint, maxPets: number, maxBytes: number): Generator<PetBatch> {
-    for (let from = this.#ids.countUpTo(after); from < this.length;) {
+  *batches(maxPets: number, maxBytes: number): Generator<PetBatch> {
+    for (let from = 0; from < this.length;) {
       const stop = Math.min(from + maxPets, this.#chunkEnd(from));
       const start = this.#startOf(from);
       let to = from + 1;
       while (to < stop && this.#ends.at(to) - start <= maxBytes) to += 1;
-      const lastId = this.#ids.at(to - 1);
-      yield { after, lastId, text: this.#textBetween(from, to) };
-      after = lastId;
+      yield { lastId: this.#ids.at(to - 1), text: this.#textBetween(from, to) };
       from = to;
     }
   }

@@ -7,10 +7,10 @@ import {
   firstLine,
   lineOf,
   placeAtStart,
-  type Tables,
   type Word,
 } from '../../../src/stores/file/format.ts';
 import { readDataFile, type DataFileContent } from '../../../src/stores/file/read-data-file.ts';
+import type { Tables } from '../../../src/stores/table/tables.ts';
 import { petText } from '../pets/rex.ts';
 import { createMemoryDisk } from './memory-disk.ts';
 

@@ -7,6 +7,8 @@
  */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Logger } from '../../../src/base/logger.ts';
 import { cut } from '../../../src/base/quote.ts';
@@ -16,6 +18,7 @@ import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { REX } from '../pets/rex.ts';
+import { ROOT } from '../project.ts';
 import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
 import { openStore, simulated } from './opened-store.ts';
 import { SimulatedEtcd, type Fate } from './simulated-etcd.ts';
@@ -56,9 +59,9 @@ class EtcdScript implements Script {
   /** What was logged since it was printed last. */
   events: string[] = [];
   sent: Promise<string>[] = [];
-  readonly #t: TestContext;
+  readonly #t: Pick<TestContext, 'after'>;
 
-  constructor(t: TestContext) {
+  constructor(t: Pick<TestContext, 'after'>) {
     this.#t = t;
   }
 
@@ -241,12 +244,32 @@ async function petsOf(store: EtcdStore): Promise<string> {
   return pets.length < 10 ? few || 'no pets' : countsOf(pets.map(({ name }) => name));
 }
 
+async function begin(context: Pick<TestContext, 'after'>): Promise<EtcdScript> {
+  const script = new EtcdScript(context);
+  await initEtcd(simulated(script.etcd));
+  await script.open('a');
+  return script;
+}
+
 /** Makes a test of each case of a file, whose path is from the folder of tests. */
 export function testEtcdScript(name: string): void {
-  testScript(name, async (t) => {
-    const script = new EtcdScript(t);
-    await initEtcd(simulated(script.etcd));
-    await script.open('a');
-    return script;
-  });
+  testScript(name, begin);
+}
+
+/** Runs a case of a file outside a test. Resolves with the first line that is not as expected. */
+export async function complaintsOfCase(name: string, title: string): Promise<readonly string[]> {
+  const cases = readFileSync(join(ROOT, 'test', name), 'utf8').split(/\n{2,}/);
+  const found = cases.find((text) => text.startsWith(`# ${title}\n`));
+  assert.ok(found !== undefined, `${name} has no case "${title}"`);
+  const [, ...expected] = found.trim().split('\n');
+  const hooks: (() => unknown)[] = [];
+  const script = await begin({ after: (hook) => void hooks.push(hook as () => unknown) });
+  for (const line of expected.filter((one) => one.startsWith('> '))) {
+    script.printed.push(line);
+    for (const command of line.slice(2).split('; ')) await script.run(command);
+  }
+  await script.end();
+  for (const hook of hooks) await hook();
+  const printed = script.printed.join('\n').split('\n');
+  return printed.filter((line, index) => line !== expected[index]).slice(0, 1);
 }

@@ -5,7 +5,7 @@ import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/e
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
-import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
+import { createCommit, encodeCommit, pendingPet } from '../../../src/stores/etcd/commit.ts';
 import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
 import { SERVER_JS } from '../process/process.ts';
 import { run } from '../process/program.ts';
@@ -45,8 +45,11 @@ export function jumpingClock(): EtcdClock {
   return { ...etcdClock, ...new TestClock().options };
 }
 
+/** A test, or another run that ends what was opened for it. */
+type Context = Pick<TestContext, 'after'>;
+
 /** Opens the store, with a standing clock if none is given; it closes with the test. */
-export async function openStore(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
+export async function openStore(t: Context, options: ClusterOptions): Promise<EtcdStore> {
   const store = await openEtcdStore({ clock: standingClock(), ...options });
   t.after(() => store.close());
   return store;
@@ -58,7 +61,7 @@ export function init(options: ClusterOptions): Promise<'made' | 'found'> {
 }
 
 /** As `openStore`, on a log that is made first. */
-export async function openInitialized(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
+export async function openInitialized(t: Context, options: ClusterOptions): Promise<EtcdStore> {
   await init(options);
   return openStore(t, options);
 }
@@ -79,7 +82,7 @@ export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {
  * its calls ends, and may be replaced.
  */
 export async function openSimulated(
-  t: TestContext,
+  t: Context,
   { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
 ) {
   const life = { etcd, clock, fateOf: (() => 'answered') as FateOf };
@@ -92,8 +95,7 @@ export async function openSimulated(
 export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly [string, Buffer]> {
   let previous = digestOf(decodeMeta('', meta).logId);
   for (let after = 0n; ; after += 1n) {
-    const pet = { members: '"name":"Rex","categoryId":1', status: undefined };
-    const value = encodeValue(previous, encodeCommit(createCommit(after, [pet], 0)));
+    const value = encodeValue(previous, encodeCommit(createCommit(after, [pendingPet(rex)], 0)));
     previous = digestOf(value);
     yield [new Layout(prefix).slot(after), value];
   }

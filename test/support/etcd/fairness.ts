@@ -1,0 +1,31 @@
+/** Whether a process gets its turn beside another one that is nearer to the cluster. */
+
+import { createRandom } from '../random.ts';
+import { openSimulated, rex } from './opened-store.ts';
+
+/**
+ * Lets two processes create pets for a second, of which one is half as far again from the cluster.
+ * Complains if it makes less than a tenth of the commits.
+ */
+export async function complaintsOfTheFar(): Promise<readonly string[]> {
+  const hooks: (() => unknown)[] = [];
+  const context = { after: (hook?: unknown) => void hooks.push(hook as () => unknown) };
+  const near = await openSimulated(context);
+  const { clock } = near;
+  const { below } = createRandom(1);
+  const far = await openSimulated(context, near);
+  clock.random = () => below(100) / 100;
+  for (const [life, ms] of [[near, 1] as const, [far, 1.5] as const]) {
+    life.fateOf = () => clock.sleep(ms + below(10) / 10).then(() => 'answered');
+  }
+  const startedAt = clock.now();
+  const clients = [near, far, near, far].map(async ({ store }) => {
+    while (clock.now() < startedAt + 1_000) await store.create(rex);
+  });
+  await Promise.all(clients);
+  const [a = 0, b = 0] = [near, far].map(({ store }) => {
+    return store.stats().commitPets.counts.reduce((sum, count) => sum + count);
+  });
+  for (const hook of hooks) await hook();
+  return Math.min(a, b) > (a + b) / 10 ? [] : [`commits: ${a}, ${b}`];
+}
