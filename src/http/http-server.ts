@@ -9,9 +9,16 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
-import { COMMON_HEADERS } from './api-response.ts';
+import { announcesBody } from './fields.ts';
 import type { Listener } from './handle-request.ts';
+import {
+  errorBody,
+  httpError,
+  malformed,
+  unsupportedVersion,
+  type HttpError,
+} from './http-error.ts';
+import { COMMON_HEADERS } from './http-response.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { PipelineQueue } from './pipelining.ts';
@@ -22,12 +29,18 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
   const options = {
     ...LIMITS,
     ...limits,
-    // Without Host, node:http would respond with an empty body: request-header.ts checks it.
+    // Without Host, node:http would respond with an empty body: fields.ts checks it.
     requireHostHeader: false,
     // A request without a body needs no stream: 20 % more responses on Node 24 and later.
     optimizeEmptyRequests: true,
   };
-  const queue = new PipelineQueue(listener);
+  const queue = new PipelineQueue((request, response) => {
+    // After a response, node:http discards the body by running its stream to the end, unless
+    // something has read from the stream. `read(0)` counts as reading. Measured on Node 20, it
+    // saves 10 % of a short request. Node 24 and later need no call (optimizeEmptyRequests).
+    if (!announcesBody(request) && !request.complete) request.read(0);
+    listener(request, response);
+  });
   const serve: Listener = (request, response) => queue.serve(request, response);
   const server = createServer(options, serve);
   server.on('checkContinue', serve);
@@ -61,7 +74,7 @@ function handleClientErrors(
   queue: PipelineQueue,
   { maxHeaderSize, headersTimeout }: Limits,
 ): void {
-  const refuse = (socket: Duplex, error: ApiError): void =>
+  const refuse = (socket: Duplex, error: HttpError): void =>
     queue.endWith(socket, (isHead) => endWithError(socket, error, isHead));
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // node:http has removed its own listeners from this socket. Without a listener, an error of the
@@ -73,7 +86,7 @@ function handleClientErrors(
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
     const message = 'CONNECT is not supported';
     // It names a host, not a path of this service: no method is allowed.
-    refuse(socket, new ApiError('method_not_allowed', message, ['Allow', '']));
+    refuse(socket, httpError('method_not_allowed', message, ['Allow', '']));
   });
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     const { code, rawPacket, bytesParsed } = error;
@@ -87,7 +100,7 @@ function handleClientErrors(
     // stalled-connections.ts does the checks.
     const isRead = state !== 'waiting' && performance.now() - readSince > headersTimeout / 2;
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && !isRead) return;
-    refuse(socket, toApiError(error, maxHeaderSize));
+    refuse(socket, toHttpError(error, maxHeaderSize));
   });
 }
 
@@ -99,14 +112,14 @@ interface ParserError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number;
 }
 
-/** Converts the error of node:http's `clientError` event to an ApiError. */
-function toApiError(error: ParserError, maxHeaderSize: number): ApiError {
+/** Converts the error of node:http's `clientError` event. */
+function toHttpError(error: ParserError, maxHeaderSize: number): HttpError {
   const reason = error.reason ?? error.message;
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ApiError('headers_too_large', `The header is longer than ${maxHeaderSize} bytes`);
+      return httpError('headers_too_large', `The header is longer than ${maxHeaderSize} bytes`);
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError('request_timeout', 'The request did not arrive in time');
+      return httpError('request_timeout', 'The request did not arrive in time');
     case 'HPE_PAUSED_H2_UPGRADE':
       return unsupportedVersion('HTTP/2');
     case 'HPE_INVALID_VERSION':
@@ -118,8 +131,8 @@ function toApiError(error: ParserError, maxHeaderSize: number): ApiError {
 }
 
 /** Writes the error as the connection's last response, and closes the connection. */
-function endWithError(socket: Duplex, error: ApiError, isHead: boolean): void {
-  const body = JSON.stringify(error.body);
+function endWithError(socket: Duplex, error: HttpError, isHead: boolean): void {
+  const body = errorBody(error);
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
     `Date: ${new Date().toUTCString()}`,

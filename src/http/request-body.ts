@@ -11,13 +11,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
-import { announcesBody, fieldOf } from './request-header.ts';
+import { announcesBody, fieldOf } from './fields.ts';
+import { httpError, type HttpError } from './http-error.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
-
-/** A page of 100 bodies has to fit into one string, which has at most 512 MiB in V8. */
-export const MAX_BODY_LIMIT_BYTES: number = 5 << 20;
 
 /** The client closed the connection before its request was complete. */
 export class ClientGoneError extends Error {
@@ -25,8 +22,8 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
- * plain Error (a 500) if other code of the process, such as a body parser, has read the body.
+ * Resolves with the body. Rejects with an HttpError (400, 413, 415), with ClientGoneError, or with
+ * a plain Error (a 500) if other code of the process, such as a body parser, has read the body.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -48,8 +45,8 @@ export async function readBody(
   return body;
 }
 
-function invalidJson(message: string): ApiError {
-  return new ApiError('invalid_json', message);
+function invalidJson(message: string): HttpError {
+  return httpError('invalid_json', message);
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);
@@ -61,12 +58,12 @@ function checkMediaType(request: IncomingMessage): void {
   const contentType = fieldOf(request, 'content-type');
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
     const message = `Content-Type must be application/json, not ${quote(contentType)}`;
-    throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);
+    throw httpError('unsupported_media_type', message, ['Accept', 'application/json']);
   }
   const contentEncoding = fieldOf(request, 'content-encoding');
   if (contentEncoding !== undefined) {
     const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
-    throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
+    throw httpError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
   }
 }
 
@@ -85,7 +82,8 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     const onData = (chunk: Buffer): void => {
       const end = length + chunk.length;
       if (end > limitBytes) {
-        request.off('data', onData);
+        // Whether the body is read to its end, does not depend on what has arrived already.
+        request.off('data', onData).pause();
         return reject(tooLarge(limitBytes));
       }
       if (length === 0) {
@@ -103,6 +101,6 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
   });
 }
 
-function tooLarge(limitBytes: number): ApiError {
-  return new ApiError('body_too_large', `The body is longer than the limit of ${limitBytes} bytes`);
+function tooLarge(limitBytes: number): HttpError {
+  return httpError('body_too_large', `The body is longer than the limit of ${limitBytes} bytes`);
 }

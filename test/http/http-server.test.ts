@@ -224,7 +224,13 @@ test('If the parser does not stop, the connection is closed, and the others are 
 
 test('Operations of one path that need different API keys are refused', () => {
   const operations = ([true, 'metrics'] as const).map((needsKey) => {
-    return { name: 'x', method: 'GET', path: '/x', needsKey, handle: () => assert.fail() } as const;
+    return {
+      name: 'x',
+      method: 'GET',
+      path: '/x',
+      needsKey,
+      handle: async () => assert.fail(),
+    } as const;
   });
   assert.throws(() => createRouter(operations, ''), /^Error: All operations of \/x need the same/);
 });
