@@ -131,9 +131,13 @@ export function createListener(options: ListenerOptions): Listener {
   };
 
   return async (request, response) => {
-    const startedAt = performance.now();
-    const unread = { path: '', keyName: undefined, operation: undefined };
-    const exchange: Exchange = { request, startedAt, ...unread };
+    const exchange: Exchange = {
+      request,
+      startedAt: performance.now(),
+      path: '',
+      keyName: undefined,
+      operation: undefined,
+    };
     let httpResponse: HttpResponse;
     try {
       const handle = findHandler(exchange, response);
@@ -163,12 +167,13 @@ function respond(
   httpResponse: HttpResponse,
   options: ListenerOptions,
 ): void {
-  const { request } = exchange;
+  const { request, startedAt, path, keyName, operation } = exchange;
   const { status } = httpResponse;
   const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
-  options.onResponse({ ...exchange, status, bodyBytes });
+  options.onResponse({ request, startedAt, path, keyName, operation, status, bodyBytes });
   if (response.destroyed) return;
-  const headers = options.policies.flatMap((policy) => policy.headersFor(request, httpResponse));
+  const headers: string[] = [];
+  for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
   const isEarly = leavesBody(request, status, options.bodyLimitBytes);
   const { socket } = request;
   // createHttpServer sets it already. On another server, node:http would reset the connection.
