@@ -24,12 +24,13 @@ import { assertErrorAnswer, connectWire } from './support/http/wire.ts';
 import { randomNewPet, randomPetText } from './support/pets/random-pet.ts';
 import { createRandom, mutate, type Random } from './support/random.ts';
 import { until } from './support/until.ts';
+import { setLate } from './wire/connections.ts';
 
 const COUNT = rounds(4000, 8000);
 const SIDE_BY_SIDE = 16;
 const BODY_LIMIT_BYTES = 2048;
-/** Those in force are longer; and what ends by time alone is to end soon. */
-const LIMITS = { headersTimeout: 2000, requestTimeout: 2000, connectionsCheckingInterval: 100 };
+/** At once, as soon as `setLate` says so: see below. */
+const LIMITS = { headersTimeout: 1, requestTimeout: 1, connectionsCheckingInterval: 20 };
 
 const fields = (...lines: readonly string[]): readonly string[] =>
   lines.map((line) => `\r\n${line}`);
@@ -114,6 +115,7 @@ test('Whatever clients send, answers are whole and the store has what was answer
   const dataFile = join(tempDir(t), 'pets.json');
   const options = { dataFile, bodyLimitBytes: BODY_LIMIT_BYTES, log };
   const service = await openService(t, options, LIMITS);
+  setLate(service, false);
   const statuses = new Set<number>();
   const pets = new Map<number, string>();
   let requests = 0;
@@ -154,6 +156,8 @@ test('Whatever clients send, answers are whole and the store has what was answer
         throw new Error(what, { cause });
       });
     }
+    // What is left may end by time alone, such as a malformed body after Upgrade.
+    setLate(service, true);
   };
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
   await until(() => connectionsOf(service.server).size === 0);

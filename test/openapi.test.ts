@@ -195,7 +195,8 @@ for (const [state, { isDraining, ...options }] of Object.entries(SERVICES)) {
 
 const dataFile = join(tempDir({ after }), 'pets.json');
 const { origin } = await openService({ after }, { dataFile });
-testConformance({ baseUrl: `${origin}/v1`, key: KEY, level: 'http', isStrict: true });
+const target = { baseUrl: `${origin}/v1`, key: KEY, timeoutMs: 3_600_000 };
+testConformance({ ...target, level: 'http', isStrict: true });
 
 for (const { operation, responses } of OPERATIONS) {
   for (const [status, response] of responses) {

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OPTION_NAMES } from '../src/app/app-options.ts';
 import { VERSION } from '../src/base/version.ts';
 import { PROCESS_SETTINGS } from '../src/process/config.ts';
@@ -200,17 +201,25 @@ for (const [page, prepare] of Object.entries(BEFORE)) {
     const printed = (): string => readFileSync(file, 'utf8');
     const shell = spawn('sh', [], { ...options, stdio: ['pipe', out, out] });
     t.after(() => process.kill(-shell.pid!, 'SIGKILL'));
-    for (const [command, output] of commandsOf(page)) {
+    const type = async (command: string, output: string): Promise<void> => {
       const start = command === '' ? 0 : printed().length;
       const pid = /.*\(process (\d+)\)/s.exec(printed())?.[1] ?? '';
-      // The time limit of an example that times out is longer here: it must reach the service.
-      const typed = command.replaceAll('8080', port).replace('4711', pid).replace(' 0.004 ', ' 2 ');
-      shell.stdin!.write(`${typed}\n`);
+      shell.stdin!.write(`${command.replaceAll('8080', port).replace('4711', pid)}\n`);
       const shown = output.replaceAll('8080', port).replace('/home/you/petstore', folder);
       const escaped = shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&');
       const pattern = new RegExp(escaped.replace(VARIES, '[^ ]+'));
-      const isPrinted = (): boolean => pattern.test(printed().slice(start));
+      const isPrinted = (): boolean | Promise<boolean> =>
+        pattern.test(printed().slice(start)) || sleep(20, false);
       await until(isPrinted, () => `${pattern} in ${printed()}`);
+    };
+    for (const [command, output] of commandsOf(page)) {
+      const patient = command.replace(' 5 ', ' 3600 ').replace('--retry 60 ', '--retry 3600 ');
+      // An example that times out has to reach the service first: it gets more time until it does.
+      let seconds = 0.25;
+      do {
+        seconds *= 2;
+        await type(patient.replace(' 0.004 ', ` ${seconds} `), output);
+      } while (patient.includes(' 0.004 ') && !(await hasCreated(port)));
     }
   });
 }
@@ -220,17 +229,26 @@ function linkScripts(folder: string): Promise<number> {
   return freePort();
 }
 
+/** How many creates have reached the store below. */
+let creates = 0;
+
 /** A store that holds back the response to its first create until that is sent again. */
 function slowOnce(): { readonly apiKeys: string[]; readonly store: PetStore } {
   const store = createMemoryStore();
-  let calls = 0;
   const createOnce: NonNullable<PetStore['createOnce']> = async (...args) => {
     const created = await store.createOnce!(...args);
-    calls += 1;
-    if (calls === 1) await until(() => calls === 2);
+    creates += 1;
+    if (creates === 1) await until(() => creates === 2);
     return created;
   };
   return { apiKeys: ['secret'], store: { ...store, createOnce } };
+}
+
+/** Resolves with whether a create that has been sent has reached the store. */
+async function hasCreated(port: string): Promise<boolean> {
+  // The service answers this one later.
+  await (await fetch(`http://127.0.0.1:${port}/livez`)).text();
+  return creates > 0;
 }
 
 /** What another run prints in another way: times, process ids and UUIDs. */

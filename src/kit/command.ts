@@ -24,6 +24,7 @@ Usage: petstore conformance BASE_URL [options]
   --only ID                 one check of any level, or all of a section: 4.1; can be repeated
   --list                    print the checks and run none
   --wait TIME               wait for a service that is starting: 10s, 2m
+  --timeout TIME            the time limit of each request (1m)
   --header 'Name: value'    add a header field to each request; can be repeated
   --category ID             a category id that the service accepts (1)
   --expected-failures ID    a check that is known to fail; can be repeated
@@ -131,6 +132,7 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
     isStrict: read('--strict', 'STRICT', 'on or off', oneOf(['on', 'off'])) === 'on',
     /** How long to wait for a service that is starting. */
     waitMs: read('--wait', 'WAIT', 'a time such as 10s or 2m', millisecondsOf),
+    timeoutMs: read('--timeout', 'TIMEOUT', 'a time such as 10s or 2m', limitOf),
     /** Without one it is the report of the kit. */
     reporter: read('--reporter', 'REPORTER', 'junit', oneOf(['junit'])),
     /** A file for what the reporter writes, or for the report. */
@@ -157,6 +159,11 @@ function urlOf(text: string): string | undefined {
 function millisecondsOf(text: string): number | undefined {
   const [, digits, unit] = /^([0-9]{1,4})(s|m)$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(digits) * (unit === 's' ? 1000 : 60_000);
+}
+
+/** A time of zero is no limit. */
+function limitOf(text: string): number | undefined {
+  return millisecondsOf(text) || undefined;
 }
 
 function headersOf(text: string): Record<string, string> | undefined {

@@ -22,7 +22,7 @@ const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pe
 async function run(args: readonly string[], env: Record<string, string> = {}) {
   let [stdout, stderr] = ['', ''];
   const context = {
-    env: { CONFORMANCE_API_KEY: KEY, ...env },
+    env: { CONFORMANCE_API_KEY: KEY, CONFORMANCE_TIMEOUT: '60m', ...env },
     print: (text: string) => void (stdout += text),
     printError: (text: string) => void (stderr += `${text}\n`),
     showProgress: () => undefined,
@@ -51,7 +51,12 @@ test('A valid service passes, as a command and as a test file, with options of e
   assert.deepEqual([command.code, command.stderr], [0, '']);
   assert.equal(readFileSync(output, 'utf8'), command.stdout);
   const file = join(SERVER_JS, '..', 'kit', 'suite.js');
-  const own = { ...env, CONFORMANCE_URL: url, CONFORMANCE_HEADERS: 'X-Gateway: g' };
+  const own = {
+    ...env,
+    CONFORMANCE_TIMEOUT: '60m',
+    CONFORMANCE_URL: url,
+    CONFORMANCE_HEADERS: 'X-Gateway: g',
+  };
   for (const [level, isWrong, printed] of [
     ['', 0, `# Subtest: ${title}\n[^]*ok .* # SKIP not observed: that day[^]*\n# fail 0\n`],
     ['all', 1, 'CONFORMANCE_LEVEL must be interface, decisions, http, not "all"'],
@@ -177,6 +182,7 @@ ${URL_EXPECTED} "host/v1"
     [`${URL_2} --header X:€`, "--header must be 'Name: value'"],
     [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],
     [`${URL_2} --wait long`, '--wait must be a time such as 10s or 2m, not "long"'],
+    [`${URL_2} --timeout 0s`, '--timeout must be a time such as 10s or 2m, not "0s"'],
     [`${URL_2} --expected-failures FILE`, '--expected-failures must be ids of --list, not "FILE"'],
     [
       URL_2,
@@ -203,7 +209,13 @@ test('--help names the options, and --list every check, each with its own id', a
   const { code, stdout } = await run(['--help']);
   const flags = { key: 'texts', level: 'texts', only: 'texts', list: 'plain', wait: 'texts' };
   const others = { header: 'texts', category: 'texts', 'expected-failures': 'texts' };
-  const last = { strict: 'switch', reporter: 'texts', output: 'texts', version: 'plain' };
+  const last = {
+    timeout: 'texts',
+    strict: 'switch',
+    reporter: 'texts',
+    output: 'texts',
+    version: 'plain',
+  };
   assert.deepEqual(conformance.flags, { ...flags, ...others, ...last, help: 'plain' });
   for (const flag of Object.keys(conformance.flags!)) assert.ok(stdout.includes(`--${flag}`), flag);
   assert.equal(code, 0);

@@ -72,6 +72,16 @@ const html = (isHtml: (reply: Reply, url: string) => boolean): Wrong => ({
       : right,
 });
 
+/** Returns a function whose promise resolves when it is called for the last of so many. */
+function meeting(count: number): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === count) for (const goOn of waiting.splice(0)) goOn();
+    });
+}
+
 const hasStatus = ({ status }: NewPet): boolean => status !== undefined;
 
 function refuse(): never {
@@ -83,6 +93,15 @@ function fail(): never {
   throw new RangeError('It fails');
 }
 
+/** More pets than a list can have: the checks that need so many need not add them. */
+const firstPets: Rules['firstPets'] = () =>
+  new Map(
+    Array.from({ length: 110 }, (_, index) => BigInt(index + 1)).map((id) => [
+      id,
+      { id, name: 'Older', categoryId: 1n },
+    ]),
+  );
+
 const { readLimit, list, isCategory, isStatus, readNewPet } = plainRules;
 const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 
@@ -92,13 +111,16 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     list: (pets, query) =>
       list(pets, query.isDefault && query.status !== undefined ? { ...query, limit: 100 } : query),
   },
-  '4.1/limit-maximum at most 50 in a list': { readLimit: (text) => Math.min(readLimit(text), 50) },
-  '8/limit limit=100 refused': except('readLimit', '100', refuse),
+  '4.1/limit-maximum at most 50 in a list': {
+    firstPets,
+    readLimit: (text) => Math.min(readLimit(text), 50),
+  },
+  '8/limit limit=100 refused': { firstPets, ...except('readLimit', '100', refuse) },
   '4.1/limit-minimum limit=1 refused': except('readLimit', '1', refuse),
   '4.1/limit limit ignored': { readLimit: () => 20 },
-  '8/never-more limit=101 accepted': except('readLimit', '101', () => 101),
-  '8/never-more limit=1000 accepted': except('readLimit', '1000', () => 1000),
-  '8/never-more limit=0 is no limit': except('readLimit', '0', () => 1e9),
+  '8/never-more limit=101 accepted': { firstPets, ...except('readLimit', '101', () => 101) },
+  '8/never-more limit=1000 accepted': { firstPets, ...except('readLimit', '1000', () => 1000) },
+  '8/never-more limit=0 is no limit': { firstPets, ...except('readLimit', '0', () => 1e9) },
   '4.1/filter the filter is ignored': { list: (pets, query) => pets.slice(0, query.limit) },
   '4.1/filter-limit the filter is ignored with a limit': {
     list: (pets, query) => list(pets, query.isDefault ? query : { ...query, status: undefined }),
@@ -209,7 +231,7 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     newId: (pets, sent) => (typeof sent === 'bigint' ? sent : plainRules.newId(pets, sent)),
   },
   '2/id-concurrent pets that are added concurrently share an id': {
-    pause: () => new Promise((resolve) => setTimeout(resolve, 50)),
+    pause: meeting(2),
   },
   'decisions/new-ids ids do not ascend': { newId: ({ size }) => BigInt(size + ((size * 3) % 7)) },
   'decisions/digits an id is written 1.0': { reply: thirdDecisions.reply! },

@@ -48,6 +48,9 @@ export const STATUSES: readonly unknown[] = ['available', 'pending', 'sold'];
 
 const REMOVAL_MS = Date.parse('2030-12-05T00:00:00Z');
 
+/** No request takes so long, on no machine. */
+export const HOUR_MS = 3_600_000;
+
 export const KEY = 'key-of-the-plain-service';
 
 /** The only value of Authorization that a valid service accepts. */
@@ -110,7 +113,7 @@ type Scope = Parameters<typeof listenFor>[0];
 /** Starts a plain service with these rules, which is closed with the test. */
 export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<Target> {
   const port = await listenFor(t, createPlainServer(rules));
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY, timeoutMs: HOUR_MS };
 }
 
 /** Runs the checks against a plain service with these rules. Resolves with the outcomes. */

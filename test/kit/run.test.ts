@@ -5,7 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/kit/report.ts';
@@ -13,9 +14,10 @@ import { awaitService, Run } from '../../src/kit/run.ts';
 import { plainText, secretsOf, shownText } from '../../src/kit/shown.ts';
 import { readRetryAfter, TestClient } from '../../src/kit/test-client.ts';
 import { isWhole } from '../support/extent.ts';
+import { listen } from '../support/http/service.ts';
 import { EVIDENCE, FAULTS } from './faults.ts';
 import { otherDecisions, otherForms, thirdDecisions } from './other-decisions.ts';
-import { KEY, openPlain, outcomesOf, plainRules, type Reply, type Rules } from './plain-service.ts';
+import { HOUR_MS, KEY, openPlain, outcomesOf, plainRules, type Rules } from './plain-service.ts';
 
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
   const fields = ['0', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', null];
@@ -38,17 +40,26 @@ test('A request that gets 429 is sent again after its Retry-After, up to five ti
   }
 });
 
+const MEGABYTE = Buffer.alloc(1 << 20, 'x');
+
+/** Sends a body that does not end. */
+function sendForever(response: ServerResponse): void {
+  if (response.destroyed) return;
+  while (response.write(MEGABYTE));
+  response.once('drain', () => sendForever(response));
+}
+
 test('A request without a response ends its check, says why, and the run goes on', async (t) => {
-  const post = (reply: (socket: Socket) => Partial<Reply>): Partial<Rules> => ({
-    reply: (right, { method, socket }) =>
-      method === 'POST' ? { ...right, ...reply(socket) } : right,
-  });
-  const long = 'x'.repeat(129 << 20);
-  for (const [rules, reason] of [
-    [post((socket) => (socket.destroy(), {})), /^no response: other side closed \(available\)$/],
-    [post(() => ({ body: long })), /^no response: a body of more than 128 MiB \(available\)$/],
+  const destroy = ({ socket }: ServerResponse): unknown => socket?.destroy();
+  for (const [end, reason] of [
+    [destroy, /^no response: other side closed \(available\)$/],
+    [sendForever, /^no response: a body of more than 128 MiB \(available\)$/],
   ] as const) {
-    const run = new Run({ ...(await openPlain(t, rules)), timeoutMs: 60_000 });
+    const rules: Partial<Rules> = {
+      end: (response, text) =>
+        void (response.req.method === 'POST' ? end(response) : response.end(text)),
+    };
+    const run = new Run(await openPlain(t, rules));
     const [creating, getting] = checksOf('interface', ['2/status-values', '4.3/not-found']);
     const outcome = await run.outcomeOf(creating!);
     assert.match(reasonOf(outcome), reason);
@@ -66,6 +77,18 @@ test('A request without a response ends its check, says why, and the run goes on
   }
 });
 
+test('A response to HEAD may take its time, and ends a moment after its header', async (t) => {
+  const server = createServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n');
+    // Longer than the kit waits after the header. The connection stays open.
+    setTimeout(() => socket.write('X: x\r\n\r\n'), 1200);
+  });
+  t.after(() => void server.close());
+  const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
+  const client = new TestClient({ baseUrl, key: KEY, timeoutMs: HOUR_MS });
+  assert.equal((await client.head('/pets')).status, 200);
+});
+
 const URL_6000 = 'http://127.0.0.1:6000/v1';
 
 test('Only a pet store service that accepts the key is checked, when it has started', async (t) => {
@@ -77,7 +100,7 @@ test('Only a pet store service that accepts the key is checked, when it has star
     },
   });
   const odd = { listed: () => plainRules.error(404, 'An empty list') };
-  for (const [rules, obstacle, waitMs = 60_000] of [
+  for (const [rules, obstacle, waitMs = HOUR_MS] of [
     [{ hasKey: () => false }, 'does not accept the key: GET /pets gave status 401'],
     [
       { reply: () => ({ status: 404, body: 'No page' }) },
@@ -171,7 +194,7 @@ for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) 
 }
 
 test('In other forms the plain service fails no check, and differs in no other decision', async (t) => {
-  const others = await othersOf(t, otherForms, checksOf('http'));
+  const others = await othersOf(t, otherForms, checksOf(isWhole ? 'http' : 'interface'));
   const found = others.filter((text) => !text.endsWith('not observed') && !plainDiffers.has(text));
   assert.deepEqual(found, []);
 });

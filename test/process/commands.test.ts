@@ -7,8 +7,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiKeyProblems } from '../../src/app/api-keys.ts';
 import { nodeVersionProblem, VERSION } from '../../src/base/version.ts';
-import { COMMANDS, HELP } from '../../src/process/commands.ts';
-import { assertRefused, runScript, startFor } from '../support/process/process.ts';
+import type { Command, Context } from '../../src/base/command-line.ts';
+import { COMMANDS, HELP, runProgram } from '../../src/process/commands.ts';
+import {
+  assertRefused,
+  runNode,
+  runScript,
+  SERVER_JS,
+  startFor,
+} from '../support/process/process.ts';
 import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -18,8 +25,10 @@ const URLS = 'must be 1 to 100 URLs such as http://127.0.0.1:2379, without a pat
 const A_PATH = 'the path of a file, without a slash at its end, or its file: URL';
 const ENDS = 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
 
+type Env = Readonly<Record<string, string>>;
+
 /** Arguments, environment, exit code, and all of the one stream that is not empty. */
-const CALLS: readonly (readonly [string, Record<string, string>, number, string | RegExp])[] = [
+const CALLS: readonly (readonly [string, Env, number, string | RegExp])[] = [
   // Help and version are shown whatever else is given, even mistakes.
   ['--help', { PORT: 'a mistake' }, 0, HELP],
   ['-h', {}, 0, HELP],
@@ -94,16 +103,35 @@ petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
   ],
 ];
 
+/** Runs a command in this process, which takes a tenth of the time of another one. */
+async function runHere(args: readonly string[], cwd: string, env: Env) {
+  let [stdout, stderr] = ['', ''];
+  const context: Context = {
+    env,
+    print: (text) => void (stdout += text.endsWith('\n') ? text : `${text}\n`),
+    printError: (text) => void (stderr += `petstore: ${text}\n`),
+    showProgress: () => undefined,
+  };
+  const before = process.cwd();
+  process.chdir(cwd);
+  const service: Command = { usage: HELP, read: () => assert.fail('It is a command') };
+  const code = await runProgram(args, service, context).finally(() => process.chdir(before));
+  return { code, stdout, stderr };
+}
+
 for (const [args, env, code, output] of CALLS) {
   test(`petstore ${args} with ${JSON.stringify(env)} exits with ${code}`, async (t) => {
     const cwd = tempDir(t);
     mkdirSync(join(cwd, 'data'));
     writeFileSync(join(cwd, 'mine.json'), '[]');
     writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
-    const program = startFor(t, args.split(' '), { cwd, env });
-    assert.equal(await program.exit(), code);
-    const [shown, other] = [program.stdout(), program.stderr()];
-    const [text, empty] = code === 0 ? [shown, other] : [other, shown];
+    const words = args.split(' ');
+    const isCommand = words[0]! in COMMANDS;
+    const run = isCommand
+      ? await runHere(words, cwd, env)
+      : await runNode([SERVER_JS, ...words], { cwd, env });
+    assert.equal(run.code, code);
+    const [text, empty] = code === 0 ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
     if (typeof output === 'string') assert.equal(text, output);
     else assert.match(text, output);
     assert.equal(empty, '');

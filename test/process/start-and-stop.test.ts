@@ -254,11 +254,15 @@ test('Without an API keys file and a terminal, SIGHUP changes nothing', async (t
   assert.equal(await end(service, 'SIGTERM'), 0);
 });
 
+/** A pipe is read for five seconds by this clock, which stands still. */
+const STOPPED_CLOCK = 'performance.now = () => 1;';
+
 test('SIGHUP reads the API keys file again, and a bad file changes nothing', async (t) => {
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'shop-1: key-old\n');
   const args = ['--port', '0', '--memory', '--api-keys-file', keysFile];
-  const service = startFor(t, args, { env: { PETSTORE_API_KEYS: 'key-fixed' } });
+  const env = { PETSTORE_API_KEYS: 'key-fixed' };
+  const service = startFor(t, args, { env, hook: STOPPED_CLOCK });
   const url = await service.ready();
   /** What the keys open, and how often a reload failed. */
   const state = async (): Promise<readonly unknown[]> => {
@@ -293,7 +297,7 @@ test('A SIGHUP while the configuration is read reloads the API keys after it', a
   const keysFile = join(tempDir(t), 'keys');
   execFileSync('mkfifo', [keysFile]);
   const args = ['--memory', '--port', '0', '--api-keys-file', keysFile];
-  const service = startFor(t, args, { env: {} });
+  const service = startFor(t, args, { env: {}, hook: STOPPED_CLOCK });
   // It opens as soon as the service reads the pipe.
   const pipe = await open(keysFile, 'w');
   service.child.kill('SIGHUP');
@@ -323,7 +327,10 @@ for (const [left, redirected] of STREAMS) {
     writeFileSync(keysFile, 'a-key\n');
     const service = [SERVER_JS, '--memory', '--port', '0', '--api-keys-file', keysFile];
     const args = ['-c', TERMINAL, log, redirected, process.execPath, ...service];
-    const { stdout } = spawnSync('python3', args, { encoding: 'utf8', timeout: 60_000 });
+    const python = startProgram('python3', args, {});
+    t.after(() => end(python, 'SIGKILL'));
+    await python.exit();
+    const stdout = python.stdout();
     // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit if its terminal is gone; newer ones do
     // not.
     const code = process.versions.node.startsWith('20.') ? '(0|-6|-11)' : '0';
@@ -348,6 +355,8 @@ if pid == 0:
     os.execv(sys.argv[3], sys.argv[3:])
 def wait_for(text):
     while text not in open(sys.argv[1]).read():
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            sys.exit('It ended without ' + text)
         if select.select([terminal], [], [], 0.02)[0]:
             os.write(log, os.read(terminal, 65536))
 wait_for('"Started"')

@@ -1,12 +1,15 @@
-/** Connections for tests: both ends of one, and one whose create waits for the store. */
+/**
+ * Connections for tests: both ends of one, and one whose create waits for the store. And time for
+ * tests: it passes when the test says so, however slow the machine is.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Logger } from '../../src/base/logger.ts';
-import type { Limits } from '../../src/http/limits.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
+import { LIMITS, type Limits } from '../../src/http/limits.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService, type Service } from '../support/http/service.ts';
 import { CREATE, lastRequestOf } from '../support/http/requests.ts';
@@ -45,10 +48,52 @@ export async function holdCreate(
     return memory.create(pet);
   };
   const service = await openService(t, { store: { ...memory, create }, log }, limits);
+  setLate(service, false);
   const sides = await openBothSides(t, service);
   sides.wire.socket.write(CREATE + more);
   await until(() => isHeld);
   // It answers on a later connection.
   await talk(service.port, lastRequestOf('GET /livez'));
   return { ...sides, service, release };
+}
+
+/**
+ * Stops the clock that the service reads, and its timers that repeat, until the test ends. `pass`
+ * lets time pass at once, as if the process had been held up: each timer that is due runs once.
+ */
+export function stopClock(t: TestContext) {
+  let now = 0;
+  const timers = new Map<object, { readonly run: () => void; readonly ms: number; at: number }>();
+  t.mock.method(performance, 'now', () => now);
+  t.mock.method(globalThis, 'setInterval', (run: () => void, ms: number) => {
+    const timer = { unref: () => timer };
+    timers.set(timer, { run, ms, at: now + ms });
+    return timer;
+  });
+  const { clearInterval: clear } = globalThis;
+  t.mock.method(globalThis, 'clearInterval', (timer: NodeJS.Timeout) => {
+    // It may be one of before.
+    if (!timers.delete(timer)) clear(timer);
+  });
+  return {
+    pass(ms: number): void {
+      now += ms;
+      for (const timer of [...timers.values()]) {
+        if (timer.at > now) continue;
+        timer.at = now + timer.ms;
+        timer.run();
+      }
+    },
+  };
+}
+
+/** The limits in force, for a service on a clock that is stopped. */
+export const IN_FORCE: Partial<Limits> = { ...LIMITS, connectionsCheckingInterval: 20 };
+
+/**
+ * Says what node:http finds late, since its own clock cannot be stopped: no request, or each one
+ * that is not complete. Of a late one it tells the service once, at its next check.
+ */
+export function setLate({ server }: Service, isLate: boolean): void {
+  server.headersTimeout = server.requestTimeout = isLate ? 1 : 0;
 }

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { ErrorCode } from '../../src/api/api-error.ts';
 import {
@@ -23,7 +23,7 @@ import {
 import { listenFor, openService } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
-import { holdCreate, noLog, openBothSides } from './connections.ts';
+import { holdCreate, IN_FORCE, noLog, openBothSides, stopClock } from './connections.ts';
 
 const service = await openService({ after });
 
@@ -48,6 +48,7 @@ async function sendAll({ socket }: Wire, bytes: string): Promise<void> {
 }
 
 test('A client that sends 3 MB before it reads gets the whole response', async (t) => {
+  stopClock(t);
   for (const [code, request] of EARLY) {
     const wire = await openWire(t, service.port);
     await sendAll(wire, request);
@@ -174,15 +175,19 @@ for (const [way, leave] of Object.entries(WAYS)) {
 }
 
 test('A reset is noticed while its connection waits, and a half-closed one gets its responses', async (t) => {
-  const limits = { connectionsCheckingInterval: 20 };
-  const reset = await holdCreate(t, LIVEZ.repeat(100), limits, noLog);
-  const closed = await holdCreate(t, LIVEZ.repeat(100), limits, noLog);
+  const clock = stopClock(t);
+  const reset = await holdCreate(t, LIVEZ.repeat(100), IN_FORCE, noLog);
+  const closed = await holdCreate(t, LIVEZ.repeat(100), IN_FORCE, noLog);
   assert.equal(reset.serverSide.isPaused(), true);
   reset.wire.socket.resetAndDestroy();
   closed.wire.socket.end();
-  await until(() => reset.serverSide.destroyed);
-  // Several checks of the connections.
-  await sleep(200);
+  const check = async (): Promise<boolean> => {
+    clock.pass(20);
+    await nextTurn();
+    return reset.serverSide.destroyed;
+  };
+  await until(check);
+  for (let checks = 0; checks < 10; checks += 1) await check();
   assert.equal(closed.serverSide.destroyed, false);
   for (const { release } of [reset, closed]) release();
   const expected = [201, ...Array<number>(100).fill(200)];

@@ -1,26 +1,26 @@
 /**
  * Limits of time and number: who is too slow is cut off, and the others do not notice.
  *
- * The limits are shorter than those in force, which test/http/http-server.test.ts looks at.
+ * The limits are those in force, on a clock that the test moves. What they are, and what happens in
+ * each second, is in test/http/http-server.test.ts.
  */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setInterval } from 'node:timers';
 import { connectionsOf } from '../../src/http/http-server.ts';
-import type { Limits } from '../../src/http/limits.ts';
-import { holdCreate, noLog } from './connections.ts';
-import { addLongPets, openService } from '../support/http/service.ts';
+import { LIMITS } from '../../src/http/limits.ts';
+import { holdCreate, IN_FORCE, noLog, openBothSides, setLate, stopClock } from './connections.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import { CHUNKED, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
 import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const UPGRADE = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
-const SHORT: Partial<Limits> = {
-  headersTimeout: 600,
-  requestTimeout: 900,
-  connectionsCheckingInterval: 20,
-};
+/** Longer than half the time for a header: then a request that node:http finds late is late. */
+const LATE_MS = LIMITS.headersTimeout;
 
 /** Sends the bytes one by one until the connection is closed. */
 function drip(t: TestContext, { socket }: Wire, bytes: string): void {
@@ -29,6 +29,22 @@ function drip(t: TestContext, { socket }: Wire, bytes: string): void {
     if (at < bytes.length && socket.writable) socket.write(bytes[at++]!);
   }, 20);
   t.after(() => clearInterval(timer));
+}
+
+/** Starts a service on a clock that is stopped, with the limits in force. */
+async function openTimed(t: TestContext, options = {}, limits = {}) {
+  const clock = stopClock(t);
+  const service = await openService(t, options, { ...IN_FORCE, ...limits });
+  setLate(service, false);
+  return { clock, service };
+}
+
+/** Resolves when node:http has told the service that a request of the connection is late. */
+async function toldLate(service: Service, serverSide: Socket): Promise<void> {
+  setLate(service, true);
+  for (let told: unknown; told !== serverSide;)
+    [, told] = await once(service.server, 'clientError');
+  setLate(service, false);
 }
 
 const ENDLESS = 'x'.repeat(10_000);
@@ -44,85 +60,112 @@ const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
 ];
 
 test('A client that is slow with any part of a request gets 408', async (t) => {
-  const service = await openService(t, { log: noLog }, SHORT);
-  const converse = async ([what, fast, slow]: (typeof SLOW)[number]): Promise<void> => {
-    const wire = await openWire(t, service.port, fast);
+  const { clock, service } = await openTimed(t, { log: noLog });
+  const begin = async ([, fast, slow]: (typeof SLOW)[number]) => {
+    const { wire, serverSide } = await openBothSides(t, service);
+    if (fast !== '') wire.socket.write(fast);
     drip(t, wire, slow);
-    const answers = await wire.allAnswers();
+    await until(() => serverSide.bytesRead >= fast.length + Number(slow !== ''));
+    if (fast === LIVEZ) await wire.answers(1);
+    return wire;
+  };
+  const wires: Wire[] = [];
+  for (const one of SLOW) wires.push(await begin(one));
+  clock.pass(LATE_MS);
+  setLate(service, true);
+  for (const [index, [what, fast]] of SLOW.entries()) {
+    const answers = await wires[index]!.allAnswers();
     assert.deepEqual(statusesOf(answers), fast === LIVEZ ? [200, 408] : [408], what);
     assertErrorAnswer(answers.at(-1), 'request_timeout', what);
     assert.equal(answers.at(-1)?.headers.get('connection'), 'close', what);
-  };
-  await Promise.all(SLOW.map(converse));
+  }
+  setLate(service, false);
   assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
 });
 
 test('A connection that is idle after a response is closed without another response', async (t) => {
-  const closed = async (bytes: string, limits: Partial<Limits>): Promise<void> => {
-    const service = await openService(t, { log: noLog }, limits);
-    assert.deepEqual(statusesOf(await talk(service.port, bytes)), [200]);
-  };
-  // The second one announces a body, and never sends it.
+  const idle = await openService(t, { log: noLog }, { keepAliveTimeout: 100 });
+  assert.deepEqual(statusesOf(await talk(idle.port, LIVEZ)), [200]);
+  // It announces a body, and never sends it.
+  const { clock, service } = await openTimed(t, { log: noLog });
   const announcing = requestOf('GET /livez', ['Content-Length: 10']);
-  await Promise.all([closed(LIVEZ, { keepAliveTimeout: 100 }), closed(announcing, SHORT)]);
+  const wire = await openWire(t, service.port, announcing);
+  await wire.answers(1);
+  clock.pass(LATE_MS);
+  setLate(service, true);
+  assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
 });
 
 const LIST = requestOf('GET /v1/pets?limit=100');
 
 test('A client that reads nothing is disconnected even if it sends empty lines or CONNECT', async (t) => {
-  const service = await openService(t, {}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
+  const { clock, service } = await openTimed(t);
   await addLongPets(service, 100);
-  for (const bytes of [LIST, LIST + requestOf('CONNECT b:443')]) {
-    const wire = await openWire(t, service.port);
+  for (const more of ['', requestOf('CONNECT b:443')]) {
+    const { wire, serverSide } = await openBothSides(t, service);
     wire.socket.pause();
-    wire.socket.write(bytes);
-    if (bytes === LIST) drip(t, wire, '\r\n'.repeat(10_000));
+    wire.socket.write(LIST + more);
+    await until(() => serverSide.bytesRead === LIST.length + more.length);
+    let seconds = 0;
+    for (; !serverSide.destroyed && seconds < 600; seconds += 1) {
+      clock.pass(1000);
+      if (more !== '') continue;
+      const sent = serverSide.bytesRead + 2;
+      wire.socket.write('\r\n');
+      await until(() => serverSide.destroyed || serverSide.bytesRead >= sent);
+    }
+    // It is later than the limit if the kernel takes more of the response meanwhile.
+    assert.ok(seconds > LIMITS.timeout / 1000 && seconds < 600, `${seconds} s`);
   }
-  await talk(service.port, lastRequestOf('GET /livez'));
-  await until(() => connectionsOf(service.server).size === 0);
 });
 
 test('A request that waited for others has its own time after them', async (t) => {
-  const wait = async (now: string, later: string, rest: string): Promise<readonly number[]> => {
-    const { service, wire, release } = await holdCreate(t, LIVEZ + now, SHORT);
-    wire.socket.write(later);
-    // A client that says nothing is cut off meanwhile: the time is over for certain, twice.
-    for (let time = 0; time < 2; time += 1) await talk(service.port, '');
+  const clock = stopClock(t);
+  const request = lastRequestOf('GET /livez');
+  for (const [isSlow, status] of [
+    [false, 200],
+    [true, 408],
+  ] as const) {
+    const begun = request.slice(0, -2);
+    const held = await holdCreate(t, LIVEZ + begun, IN_FORCE);
+    const { service, wire, serverSide, release } = held;
+    // It waits for others, not for its client.
+    clock.pass(LATE_MS);
+    await toldLate(service, serverSide);
     release();
     await wire.answers(2);
-    drip(t, wire, rest);
-    return statusesOf(await wire.allAnswers());
-  };
-  // The rest of the first one arrives while others wait before it, and is not read. The second one
-  // is parsed after them, and is slow from then on.
-  const last = lastRequestOf('GET /livez');
-  const waited = [wait(last.slice(0, -2), last.slice(-2), ''), wait('GET', '', ` /${ENDLESS}`)];
-  assert.deepEqual(await Promise.all(waited), [
-    [201, 200, 200],
-    [201, 200, 408],
-  ]);
+    if (isSlow) clock.pass(LATE_MS);
+    await toldLate(service, serverSide);
+    if (!isSlow) wire.socket.write(request.slice(-2));
+    assert.deepEqual(statusesOf(await wire.allAnswers()), [201, 200, status]);
+  }
 });
 
 test('If nearly all connections are in use, a new one closes the one that is idle for the longest time', async (t) => {
   // One connection is kept free.
-  const limits = { maxConnections: 32, connectionsCheckingInterval: 20 };
-  const service = await openService(t, {}, limits);
+  const { clock, service } = await openTimed(t, {}, { maxConnections: 32 });
   const open = (): Promise<Wire> => openWire(t, service.port);
   const ask = async (wire: Wire, count: number, bytes = LIVEZ): Promise<void> => {
     wire.socket.write(bytes);
     await wire.answers(count);
   };
-  const busy = await open();
-  busy.socket.write(requestOf('POST /v1/pets', ['Content-Length: 100']));
+  const { wire: busy, serverSide: busySide } = await openBothSides(t, service);
+  const begun = requestOf('POST /v1/pets', ['Content-Length: 100']);
+  busy.socket.write(begun);
+  await until(() => busySide.bytesRead === begun.length);
   const [unused, idle, dribbling] = [await open(), await open(), await open()];
+  clock.pass(20);
   await ask(idle, 1);
+  clock.pass(20);
   // A complete request, and the first byte of the next one.
   await ask(dribbling, 1, `${LIVEZ}G`);
+  clock.pass(20);
   const others = [];
   for (let opened = 4; opened < 31; opened += 1) others.push(await open());
   for (const other of others) await ask(other, 1);
-  await sleep(1200);
+  clock.pass(1200);
   for (const other of others) await ask(other, 2);
+  clock.pass(20);
   const added: Wire[] = [];
   const errors: Error[] = [];
   for (const longest of [unused, idle, dribbling]) {

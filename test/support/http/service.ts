@@ -23,9 +23,17 @@ export const RUNTIME: Runtime = {
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
+const HOUR_MS = 3_600_000;
+
+/** No test takes so long, on no machine: a test that needs a limit sets its own. */
+const NO_LIMITS: Partial<Limits> = {
+  ...{ headersTimeout: HOUR_MS, requestTimeout: HOUR_MS },
+  ...{ keepAliveTimeout: HOUR_MS, timeout: HOUR_MS },
+};
+
 /**
  * Starts a service that is closed with the test, or with the file of tests. It has an in-memory
- * store, unless the options name another.
+ * store, unless the options name another, and no limits of time but those that are given.
  */
 export async function openService(
   t: { after(close: () => Promise<void>): void },
@@ -38,7 +46,7 @@ export async function openService(
   const problems: unknown[] = [];
   const { prefix = '' } = options;
   const listener = compared(app.listener, prefix, (problem) => void problems.push(problem));
-  const server = createOpenNetworkServer(listener, limits);
+  const server = createOpenNetworkServer(listener, { ...NO_LIMITS, ...limits });
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
   const service = {
@@ -83,8 +91,12 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Listens on a free port until the test, or the file of tests, ends. Resolves with the port. */
+/**
+ * Listens on a free port until the test, or the file of tests, ends, and closes no idle connection
+ * meanwhile. Resolves with the port.
+ */
 export function listenFor(t: { after(close: () => void): void }, server: Server): Promise<number> {
+  server.keepAliveTimeout = HOUR_MS;
   t.after(() => void server.close().closeAllConnections());
   return listen(server);
 }

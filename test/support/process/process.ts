@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { Limits } from '../../../src/http/limits.ts';
 import { tempDir } from '../disk/temp-dir.ts';
 import { ROOT } from '../project.ts';
-import { until } from '../until.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
@@ -20,7 +20,7 @@ export type Process = ReturnType<typeof startProgram>;
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  readonly env?: Record<string, string>;
+  readonly env?: Readonly<Record<string, string>>;
   /** The user id of the process, which only root can choose. */
   readonly uid?: number;
   /** The descriptor of a socket, which becomes descriptor 3 of the process. */
@@ -45,11 +45,23 @@ export function startProgram(
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   let isEnded = false;
   child.on('close', () => (isEnded = true));
+  const changes = new EventEmitter();
+  const tell = (): unknown => changes.emit('change');
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', tell);
+  child.on('close', tell);
+  const wrote = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) {
+      assert.ok(!isEnded, `It ended: ${stderr}`);
+      await once(changes, 'change');
+    }
+  };
   return {
     child,
     /** What the process has written so far. */
     stdout: (): string => stdout,
     stderr: (): string => stderr,
+    /** Resolves when that holds of what the process has written. Rejects if the process ends first. */
+    wrote,
     /** Resolves with the exit code, or with the name of the signal that ended the process. */
     async exit(): Promise<number | string> {
       const [code, signal] = await ended;
@@ -59,9 +71,8 @@ export function startProgram(
     async ready(): Promise<string> {
       // With its last line, the greeting is complete.
       const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
-      const isReady = (): boolean => isEnded || greeting.test(stdout);
-      await until(isReady, () => stderr);
-      return greeting.exec(stdout)?.[1] ?? assert.fail(`It ended: ${stderr}`);
+      await wrote(() => greeting.test(stdout));
+      return greeting.exec(stdout)![1]!;
     },
   };
 }
@@ -84,6 +95,28 @@ export function runScript(name: string, args: readonly string[], env = {}) {
   return runNode([join(ROOT, 'scripts', name), ...args], { env });
 }
 
+/** The test, or the file of tests, with which a process ends. */
+interface Scope {
+  after(close: () => unknown): void;
+}
+
+const LIMITS_JS = new URL('http/limits.js', pathToFileURL(SERVER_JS));
+
+/**
+ * A hook for a service whose clients are slow because the machine is: no limit of time ends a
+ * request or a connection. `changes` replace other limits.
+ */
+export function withLimits(changes: Partial<Limits> = {}): string {
+  const limits = {
+    headersTimeout: 3_600_000,
+    requestTimeout: 3_600_000,
+    timeout: 3_600_000,
+    ...changes,
+  };
+  return `const { LIMITS } = await import('${LIMITS_JS}');
+Object.assign(LIMITS, ${JSON.stringify(limits)});`;
+}
+
 export interface ServiceOptions extends ProgramOptions {
   /** A module that Node runs before the service. */
   readonly hook?: string;
@@ -91,7 +124,7 @@ export interface ServiceOptions extends ProgramOptions {
 
 /** Starts the service with the API key KEY; it ends with the test at the latest. */
 export function startFor(
-  t: TestContext,
+  t: Scope,
   args: readonly string[],
   { hook, ...options }: ServiceOptions = {},
 ): Process {
@@ -106,7 +139,7 @@ export function startFor(
 
 /** Starts the service on a data file and any port. */
 export function startOn(
-  t: TestContext,
+  t: Scope,
   dataFile: string = join(tempDir(t), 'pets.json'),
   options: ServiceOptions = {},
 ): Process {
@@ -139,7 +172,7 @@ export const PET = '{"name":"Rex","categoryId":7}';
 const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
 
 /** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
-export function startFaulty(t: TestContext, dataFile: string, timersFaster = 1) {
+export function startFaulty(t: Scope, dataFile: string, timersFaster = 1) {
   const faultFile = join(tempDir(t), 'fault');
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
   const hook = `import '${FAULTY_CALLS}'`;
@@ -159,9 +192,9 @@ export function end(service: Process, signal: NodeJS.Signals): Promise<number | 
   return service.exit();
 }
 
-/** Resolves when the process has logged the text. */
-export function logged({ stderr }: Process, text: string): Promise<void> {
-  return until(() => stderr().includes(text), stderr);
+/** Resolves when the process has logged the text. Rejects if the process ends first. */
+export function logged({ stderr, wrote }: Process, text: string): Promise<void> {
+  return wrote(() => stderr().includes(text));
 }
 
 /** Checks that a process does not start: it prints the reason in one line, and exits with 1. */
