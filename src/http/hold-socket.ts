@@ -11,8 +11,13 @@ import type { Socket } from 'node:net';
 
 /** Holds the socket whenever it is resumed while `isHeld` returns true. */
 export function holdWhile(socket: Socket, isHeld: () => boolean): void {
+  let wasPaused = false;
+  // Before node:http, which may pause the socket by itself at this event.
+  socket.prependListener('resume', () => (wasPaused = socket.readableFlowing === false));
   socket.on('resume', () => {
-    if (isHeld()) hold(socket);
+    if (!isHeld()) return;
+    if (wasPaused) socket.resume();
+    else socket.pause();
   });
 }
 

@@ -65,7 +65,7 @@ export class Turns implements Gate {
     const { socket, current, servedIn } = connection;
     // node:http assigns the socket to a response when all earlier responses have gone out.
     const isFirst = response.socket !== null;
-    if (isFirst && socket.writable && servedIn !== this.#iteration) {
+    if (isFirst && servedIn !== this.#iteration) {
       this.#serve(connection, request, response, serve);
       return;
     }
