@@ -7,6 +7,7 @@ import { HttpError, STATUS_OF_HTTP_CODE } from '../http/http-error.ts';
 
 const STATUS_OF_API_CODE = {
   invalid_parameter: 400,
+  invalid_json: 400,
   invalid_body: 400,
   invalid_idempotency_key: 400,
   not_found: 404,

@@ -7,7 +7,7 @@
 import crypto from 'node:crypto';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
-import { httpError, type HttpError } from '../http/http-error.ts';
+import type { HttpError } from '../http/http-error.ts';
 import { jsonResponse, NO_HEADERS, type HttpResponse } from '../http/http-response.ts';
 import type { HttpRequest, Operation } from '../http/operation.ts';
 import {
@@ -25,6 +25,7 @@ import {
 } from '../model/pet-store.ts';
 import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
 import { apiError, unavailable } from './api-error.ts';
+import { invalidJson, readJsonText } from './json-body.ts';
 
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;
@@ -160,7 +161,7 @@ async function createPet(
     // If the key were ignored, a retry would store the pet twice.
     throw invalidKey(NO_KEYS);
   }
-  const newPet = parseBody(await request.readBody());
+  const newPet = parseBody(await readJsonText(request));
   const created =
     key === undefined
       ? { pet: await store.create(newPet), isReplayed: false }
@@ -235,13 +236,13 @@ function invalidKey(message: string): HttpError {
 /**
  * Returns the NewPet in the body (spec section 2). Throws an HttpError (400) that names each fault.
  */
-function parseBody(body: Buffer): NewPet {
+function parseBody(text: string): NewPet {
   try {
-    return parseNewPet(body.toString());
+    return parseNewPet(text);
   } catch (error) {
     if (error instanceof InvalidPetError) throw apiError('invalid_body', error.message);
     if (!(error instanceof SyntaxError)) throw error;
-    throw httpError('invalid_json', `The body is not valid JSON: ${error.message}`);
+    throw invalidJson(`The body is not valid JSON: ${error.message}`);
   }
 }
 

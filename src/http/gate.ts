@@ -7,7 +7,7 @@
  * else. Its own gate is the queue in request-queue.ts.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Listener } from './handle-request.ts';
@@ -17,25 +17,26 @@ export interface Gate {
   open(socket: Socket): void;
 
   /**
-   * Called with each request that node:http has parsed. Calls `serve` with it in its turn: after all
-   * responses before it have gone out. Never does so behind the last response of a connection.
+   * Called with each request that node:http has parsed. Calls `serve` with it in its turn: after
+   * all responses before it have gone out. Never does so behind the last response of a connection.
    */
-  request(...exchange: [...Parameters<Listener>, serve: Listener]): void;
+  request(...exchange: Exchange): void;
 
   /**
    * Called when no request can follow: with an error of the parser, or after CONNECT with undefined.
-   * Calls `write`, which writes the last response, when all responses before it have gone out. If
-   * the error is in the body of a request, the last response is that of the request, which `write`
-   * gets; if that response has begun already, `write` is never called.
-   *
-   * Ignores a timeout of a connection that is not read: its client is not late.
+   * Calls `write` when all responses before the last one have gone out. Ignores a timeout of a
+   * connection that is not read: its client is not late.
    */
-  last(
-    socket: Duplex,
-    error: ParserError | undefined,
-    write: (request: IncomingMessage | undefined) => void,
-  ): void;
+  last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void;
 }
+
+export type Exchange = [request: IncomingMessage, response: ServerResponse, serve: Listener];
+
+/**
+ * Writes the last response of a connection. If the error is in the body of a request, it is the
+ * response to that request; if that has a response already, it is not called.
+ */
+export type WriteLast = (request: IncomingMessage | undefined) => void;
 
 /** What node:http adds to the errors of its parser. */
 export interface ParserError extends NodeJS.ErrnoException {

@@ -21,7 +21,7 @@ import { lingeringClose } from './lingering-close.ts';
 import type { Operation } from './operation.ts';
 import { ClientGoneError, readBody } from './request-body.ts';
 import { createRouter, methodsOf, type Route } from './router.ts';
-import { mountOf, percentDecode, readTarget } from './target.ts';
+import { percentDecode, readTarget } from './target.ts';
 
 /** For the `request` event of a node:http server. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -38,10 +38,9 @@ interface ListenerOptions {
   readonly bodyLimitBytes: number;
   /**
    * Returns what the 404 of an unknown path adds to its message, for example the probable path. The
-   * path is normalized. `mount` is the path that the embedding program has removed from the target,
-   * or ''.
+   * path is normalized.
    */
-  hintFor(path: string, mount: string): string;
+  hintFor(path: string, request: IncomingMessage): string;
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isStopping(): boolean;
   /** Converts a documented error of an operation. Returns undefined for any other error. */
@@ -108,7 +107,7 @@ export function createListener(options: ListenerOptions): Listener {
       apiKey = authenticate(request, apiKeys, needsKey === true ? undefined : needsKey);
       exchange.keyName = apiKey.name;
     }
-    if (match === undefined) throw unknownPath(path, options.hintFor(normalized, mountOf(request)));
+    if (match === undefined) throw unknownPath(path, options.hintFor(normalized, request));
 
     const { route, parameter: pathParameter } = match;
     const { method = '' } = request;

@@ -14,7 +14,6 @@
 /** The HTTP status of each code of this server. */
 export const STATUS_OF_HTTP_CODE = {
   malformed_request: 400,
-  invalid_json: 400,
   unauthorized: 401,
   unknown_path: 404,
   method_not_allowed: 405,

@@ -26,9 +26,6 @@ export interface HttpRequest {
   readonly apiKey: string;
   /** Returns the header field with this name, in small letters; several lines of it are joined. */
   header(name: string): string | undefined;
-  /**
-   * Resolves with the body: valid UTF-8, not empty, within the limit. Rejects as readBody does
-   * (request-body.ts).
-   */
+  /** Resolves with the body, within the limit. Rejects as readBody does (request-body.ts). */
   readBody(): Promise<Buffer>;
 }

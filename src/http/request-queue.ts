@@ -27,11 +27,16 @@
  * against a thousand clients that do.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
-import type { Listener } from './handle-request.ts';
+import {
+  REQUEST_TIMEOUT,
+  type Exchange,
+  type Gate,
+  type ParserError,
+  type WriteLast,
+} from './gate.ts';
 import { hold, holdWhile } from './hold-socket.ts';
 import { lingeringClose } from './lingering-close.ts';
 
@@ -44,10 +49,10 @@ export class RequestQueue implements Gate {
     holdWhile(socket, () => isHeld(connection.state));
   }
 
-  request(request: IncomingMessage, response: ServerResponse, serve: Listener): void {
-    const connection = this.#connections.get(request.socket)!;
-    const { socket, state } = connection;
-    const exchange = { request, response, serve };
+  request(...exchange: Exchange): void {
+    const [{ socket }] = exchange;
+    const connection = this.#connections.get(socket)!;
+    const { state } = connection;
     if (state.name === 'idle') {
       this.#serve(connection, { name: 'busy', current: exchange, waiting: [] });
     } else if (state.name === 'busy') {
@@ -56,11 +61,7 @@ export class RequestQueue implements Gate {
     }
   }
 
-  last(
-    socket: Duplex,
-    error: ParserError | undefined,
-    write: (request: IncomingMessage | undefined) => void,
-  ): void {
+  last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
     const connection = this.#connections.get(socket)!;
     const { state } = connection;
     if (state.name === 'closing' || state.name === 'ended' || !socket.writable) return;
@@ -72,27 +73,23 @@ export class RequestQueue implements Gate {
       return;
     }
     const { current, waiting } = state;
-    const { request: latest } = waiting.at(-1) ?? current;
-    if (latest.complete) {
-      this.#close(connection, { ...state, name: 'closing', writeLast: () => write(undefined) });
-    } else if (waiting.pop() !== undefined) {
-      this.#close(connection, { ...state, name: 'closing', writeLast: () => write(latest) });
-    } else if (!current.response.headersSent) {
-      write(latest);
-    } else {
-      current.response.once('finish', () => lingeringClose(socket));
+    const [latest] = waiting.at(-1) ?? current;
+    if (latest.complete || waiting.length > 0) {
+      if (!latest.complete) waiting.pop();
+      const writeLast = (): void => write(latest.complete ? undefined : latest);
+      connection.state = { name: 'closing', current, waiting, writeLast };
+      hold(connection.socket);
+      return;
     }
-  }
-
-  #close(connection: Connection, state: Closing): void {
-    connection.state = state;
-    hold(connection.socket);
+    const [, response] = current;
+    if (response.headersSent) response.once('finish', () => lingeringClose(socket));
+    else write(latest);
   }
 
   /** Serves the current request of a state. */
   #serve(connection: Connection, state: Busy | Closing): void {
     connection.state = state;
-    const { request, response, serve } = state.current;
+    const [request, response, serve] = state.current;
     response.once('finish', () => this.#goOn(connection));
     serve(request, response);
   }
@@ -105,8 +102,7 @@ export class RequestQueue implements Gate {
     // The response was a last one.
     if (!socket.writable) connection.state = { name: 'ended' };
     else if (next !== undefined) this.#serve(connection, { ...state, current: next });
-    else if (state.name === 'busy')
-      connection.state = { name: 'idle', latest: state.current.request };
+    else if (state.name === 'busy') connection.state = { name: 'idle', latest: state.current[0] };
     else {
       connection.state = { name: 'ended' };
       state.writeLast();
@@ -117,36 +113,17 @@ export class RequestQueue implements Gate {
 
 interface Connection {
   readonly socket: Socket;
-  state: Idle | Busy | Closing | Ended;
+  state: Idle | Busy | Closing | { readonly name: 'ended' };
 }
 
-interface Idle {
-  readonly name: 'idle';
-  /** The request whose response has gone out last. */
-  readonly latest: IncomingMessage | undefined;
-}
+/** `latest` is the request whose response has gone out last. */
+type Idle = { readonly name: 'idle'; readonly latest: IncomingMessage | undefined };
+type Busy = { readonly name: 'busy' } & InProgress;
+type Closing = { readonly name: 'closing'; readonly writeLast: () => void } & InProgress;
 
-interface Busy {
-  readonly name: 'busy';
+interface InProgress {
   readonly current: Exchange;
   readonly waiting: Exchange[];
-}
-
-interface Closing {
-  readonly name: 'closing';
-  readonly current: Exchange;
-  readonly waiting: Exchange[];
-  readonly writeLast: () => void;
-}
-
-interface Ended {
-  readonly name: 'ended';
-}
-
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly serve: Listener;
 }
 
 /** Returns true while something waits, so that the socket must not be read. */

@@ -69,18 +69,10 @@ export function percentDecode(text: string): string | undefined {
 }
 
 /**
- * Returns the whole target. A program that mounts the listener under a path removes that path from
- * the url, and keeps the whole target as `originalUrl` (Connect, Express).
+ * Returns the whole target of a request. A program that mounts the listener under a path removes
+ * that path from the url, and keeps the whole target as `originalUrl` (Connect, Express).
  */
-function targetOf({ url = '', originalUrl }: MountedRequest): string {
+export function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
+  const { url = '', originalUrl } = request;
   return typeof originalUrl === 'string' ? originalUrl : url;
-}
-
-type MountedRequest = IncomingMessage & { readonly originalUrl?: unknown };
-
-/** Returns the path under which the listener is mounted, or ''. */
-export function mountOf(request: MountedRequest): string {
-  const { url = '' } = request;
-  const target = targetOf(request);
-  return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
 }

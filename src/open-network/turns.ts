@@ -25,11 +25,16 @@
  * is being served. The queue still knows what a last response is, and where an error belongs.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { REQUEST_TIMEOUT, type Gate, type ParserError } from '../http/gate.ts';
-import type { Listener } from '../http/handle-request.ts';
+import {
+  REQUEST_TIMEOUT,
+  type Exchange,
+  type Gate,
+  type ParserError,
+  type WriteLast,
+} from '../http/gate.ts';
 import { hold, holdWhile } from '../http/hold-socket.ts';
 import { parseOn, stopParserIf, unparsedBytes } from './parser.ts';
 
@@ -60,26 +65,23 @@ export class Turns implements Gate {
     stopParserIf(socket, () => connection.state.name === 'waiting');
   }
 
-  request(request: IncomingMessage, response: ServerResponse, serve: Listener): void {
-    const connection = this.#connections.get(request.socket)!;
-    const { socket, current, servedIn } = connection;
+  request(...exchange: Exchange): void {
+    const [{ socket }, response] = exchange;
+    const connection = this.#connections.get(socket)!;
+    const { current, servedIn } = connection;
     // node:http assigns the socket to a response when all earlier responses have gone out.
     const isFirst = response.socket !== null;
     if (isFirst && servedIn !== this.#iteration) {
-      this.#serve(connection, request, response, serve);
+      this.#serve(connection, exchange);
       return;
     }
-    connection.state = { name: 'waiting', request, response, serve, unparsed: undefined };
+    connection.state = { name: 'waiting', exchange, unparsed: undefined };
     hold(socket);
     if (isFirst || current === undefined) this.#lineUp(connection);
     else current.once('finish', () => this.#lineUp(connection));
   }
 
-  last(
-    socket: Duplex,
-    error: ParserError | undefined,
-    write: (request: IncomingMessage | undefined) => void,
-  ): void {
+  last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
     const { state } = this.#connections.get(socket)!;
     const unparsed = error && unparsedBytes(error);
     if (unparsed !== undefined) {
@@ -92,27 +94,22 @@ export class Turns implements Gate {
     this.#queue.last(socket, error, write);
   }
 
-  #serve(
-    connection: Connection,
-    request: IncomingMessage,
-    response: ServerResponse,
-    serve: Listener,
-  ): void {
-    connection.current = response;
+  #serve(connection: Connection, exchange: Exchange): void {
+    [, connection.current] = exchange;
     connection.servedIn = this.#iteration;
     this.#awaitNextIteration();
-    this.#queue.request(request, response, serve);
+    this.#queue.request(...exchange);
   }
 
   /** Serves the request that waits, and parses what was read, up to the next one that must wait. */
   #serveWaiting(connection: Connection): void {
     const { socket, state } = connection;
     if (state.name !== 'waiting' || !socket.writable) return;
-    const { request, response, serve, unparsed } = state;
+    const { exchange, unparsed } = state;
     connection.state = { name: 'reading', since: performance.now() };
-    this.#serve(connection, request, response, serve);
+    this.#serve(connection, exchange);
+    // At the end of the request node:http reads on by itself.
     if (unparsed !== undefined) parseOn(socket, unparsed);
-    if (isReading(connection)) socket.resume();
   }
 
   #lineUp(connection: Connection): void {
@@ -162,14 +159,7 @@ interface Reading {
 
 interface Waiting {
   readonly name: 'waiting';
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly serve: Listener;
+  readonly exchange: Exchange;
   /** What was read behind the header of the request that waits, once the parser has stopped. */
   unparsed: Buffer | undefined;
-}
-
-/** The state may have changed since it was last looked at. */
-function isReading({ state }: Connection): boolean {
-  return state.name === 'reading';
 }
