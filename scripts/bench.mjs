@@ -18,7 +18,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build, isBuilt, root } from './build.mjs';
+import { build, DIST, isBuilt, root } from './build.mjs';
 import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
 
@@ -34,7 +34,7 @@ const { values } = parseArgs({
     contenders: { type: 'string' },
   },
 });
-if (!isBuilt()) build('tsconfig.json', 'dist');
+if (!isBuilt(DIST)) build(DIST);
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
 const load = startScript('load.mjs');
@@ -58,6 +58,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** @param {string} text */
 function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
   else if (text !== '') process.stderr.write(`${text}\n`);

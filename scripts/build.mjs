@@ -5,16 +5,16 @@
  */
 
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import zlib from 'node:zlib';
 
@@ -25,20 +25,51 @@ if (zlib.crc32 === undefined) {
   fail(`Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${process.version}`);
 }
 
-/** Compiles a configuration into its folder. Ends the process if that fails. */
-export function build(configuration, outputFolder) {
+/**
+ * What the compiler makes: its configuration, the folder that it fills, the folders of sources, and
+ * configurations that it only checks.
+ * @typedef {{ configuration: string, folder: string, sources: string[], checked: string[] }} Output
+ */
+
+/** @type {Output} */
+export const DIST = {
+  configuration: 'tsconfig.json',
+  folder: 'dist',
+  sources: ['src'],
+  checked: [],
+};
+
+/** @type {Output} */
+export const TESTS = {
+  configuration: 'test/tsconfig.json',
+  folder: '.build',
+  sources: ['src', 'test', 'scripts'],
+  checked: ['scripts/tsconfig.json'],
+};
+
+/** Besides the sources, these decide what the compiler makes; the lock file names its version. */
+const CONFIGURATIONS = ['tsconfig.json', 'package.json', 'package-lock.json', 'scripts/build.mjs'];
+
+/**
+ * Compiles into the output's folder. Ends the process if that fails.
+ * @param {Output} output
+ */
+export function build(output) {
   if (!install()) {
     fail(
       'The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist/',
     );
   }
-  rmSync(join(root, outputFolder), { recursive: true, force: true });
+  const { configuration, folder, checked } = output;
+  rmSync(join(root, folder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
-  if (outputFolder === 'dist') addToDist();
+  for (const project of [configuration, ...checked]) {
+    if (!run(process.execPath, [compiler, '--project', project])) fail('The build failed');
+  }
+  if (folder === 'dist') addToDist();
   // Without this file, a copy of the folder is CommonJS to older Nodes, or if a package.json around
   // it says so. It is written last, since it also marks a complete build.
-  writeFileSync(join(root, outputFolder, STAMP), '{ "type": "module" }\n');
+  writeFileSync(join(root, folder, STAMP), stampOf(output));
 }
 
 /** Adds what is not compiled. `npm start` works without a README. */
@@ -50,25 +81,52 @@ function addToDist() {
   }
   const readme = join(root, 'README.md');
   if (!existsSync(readme)) return;
-  const [, license] = readFileSync(readme, 'utf8').split('\n## License\n\n');
+  const license = readFileSync(readme, 'utf8').split('\n## License\n\n')[1];
   if (license === undefined) fail('README.md must end with the section License, for dist/LICENSE');
   writeFileSync(join(root, 'dist', 'LICENSE'), license);
 }
 
-/** Returns true if dist/ was built completely, no file is missing, and no source is newer. */
-export function isBuilt() {
-  const stamp = join(root, 'dist', STAMP);
-  if (!existsSync(stamp)) return false;
-  const builtAt = statSync(stamp).mtimeMs;
-  const names = readdirSync(join(root, 'src'), { recursive: true });
-  return names.every((name) => {
-    if (!name.endsWith('.ts')) return true;
-    const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
-    return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;
-  });
+/**
+ * Returns true if the last build was complete, and no source, configuration or built file has been
+ * changed, added or deleted since.
+ * @param {Output} output
+ */
+export function isBuilt(output) {
+  const stamp = join(root, output.folder, STAMP);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === stampOf(output);
 }
 
 const STAMP = 'package.json';
+
+/**
+ * Returns the text of the stamp, with a digest of everything that decides what is built, and of
+ * what was built. Times of files would not do: a copy or an older archive may bring another content
+ * with an older time.
+ * @param {Output} output
+ */
+function stampOf({ configuration, folder, sources }) {
+  const inputs = sources.flatMap(pathsIn).filter((path) => /\.(ts|mjs|json)$/.test(path));
+  const built = pathsIn(folder).filter((path) => path !== `${folder}/${STAMP}`);
+  const hash = createHash('sha256');
+  for (const path of [...CONFIGURATIONS, configuration, ...inputs, ...built]) {
+    const content = existsSync(join(root, path)) ? readFileSync(join(root, path)) : '';
+    hash.update(`${path} ${content.length}\n`).update(content);
+  }
+  return `${JSON.stringify({ type: 'module', digest: hash.digest('hex') })}\n`;
+}
+
+/**
+ * Returns the paths, from the root, of all files below a folder of the project, in order.
+ * @param {string} folder
+ * @returns {string[]}
+ */
+export function pathsIn(folder) {
+  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort();
+}
 
 /** Installs the compiler with `npm ci`. Returns true if the compiler is installed. */
 export function install() {
@@ -80,14 +138,22 @@ export function install() {
   return run(npm, args);
 }
 
-/** Returns the command that runs npm with these arguments. */
+/**
+ * Returns the command that runs npm with these arguments.
+ * @param {string[]} args
+ * @returns {[command: string, ...args: string[]]}
+ */
 export function npmCommand(args) {
   // npm passes its own path to its scripts, so that they run the same npm.
-  const npm = process.env.npm_execpath;
+  const npm = process.env['npm_execpath'];
   return npm === undefined ? ['npm', ...args] : [process.execPath, npm, ...args];
 }
 
-/** Runs a command in the project's folder and shows its output. Returns true if it succeeds. */
+/**
+ * Runs a command in the project's folder and shows its output. Returns true if it succeeds.
+ * @param {string} command
+ * @param {string[]} args
+ */
 export function run(command, args) {
   // On Windows npm is a script, npm.cmd, which only a shell runs.
   const shell = process.platform === 'win32' && command === 'npm';
@@ -96,15 +162,23 @@ export function run(command, args) {
   return status === 0;
 }
 
+/**
+ * Ends the process with a complaint.
+ * @param {string} complaint
+ * @returns {never}
+ */
 export function fail(complaint) {
   console.error(complaint);
   process.exit(1);
 }
 
-/** Returns true if this file was started, perhaps through a symbolic link. */
+/**
+ * Returns true if the file of this URL was started, perhaps through a symbolic link.
+ * @param {string} url
+ */
 export function isMain(url) {
   const [, started = ''] = process.argv;
   return existsSync(started) && realpathSync(started) === fileURLToPath(url);
 }
 
-if (isMain(import.meta.url)) build('tsconfig.json', 'dist');
+if (isMain(import.meta.url)) build(DIST);

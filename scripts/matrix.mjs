@@ -9,7 +9,10 @@ import { fail, npmCommand, root, run } from './build.mjs';
 
 const SUPPORTED = [20, 22, 24, 26];
 
-/** Returns the path of the newest Node of a major version. */
+/**
+ * Returns the path of the newest Node of a major version.
+ * @param {number} major
+ */
 function fetchNode(major) {
   // The package's install script fetches the binary for this system.
   const options = ['exec', '--yes', '--ignore-scripts=false', `--package=node@${major}`];

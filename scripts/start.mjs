@@ -6,16 +6,19 @@
  * does not try to install anything.
  */
 
-import { build, install, isBuilt } from './build.mjs';
+import { build, DIST, install, isBuilt } from './build.mjs';
 
 const isCommand = /^[a-z]/.test(process.argv[2] ?? '');
-const hasDist = isBuilt();
-if (!hasDist && process.features.typescript && (isCommand || !install())) {
+const hasDist = isBuilt(DIST);
+const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
+/** @param {string} path */
+const load = (path) => import(new URL(path, import.meta.url).href);
+if (!hasDist && typescript && (isCommand || !install())) {
   if (!isCommand) {
     console.log('The compiler cannot be installed; this Node runs the sources without it');
   }
-  await import('../src/server.ts');
+  await load('../src/server.ts');
 } else {
-  if (!hasDist) build('tsconfig.json', 'dist');
-  await import('../dist/server.js');
+  if (!hasDist) build(DIST);
+  await load('../dist/server.js');
 }

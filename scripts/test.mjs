@@ -1,75 +1,105 @@
 /**
- * npm test: installs the compiler if needed, builds dist/ (which some tests run) and the tests, and
- * runs them.
+ * npm test: installs the compiler if needed, builds what has changed, and runs the tests.
  *
- * Arguments choose test files by a part of their path: npm test -- journal wire
- * `--only TEXT` runs only tests whose names have this text, `--no-build` those of the last build.
- * `--all` tries all cases instead of a sample, with the day's seed.
- * `--node PATH` runs them on another Node than the one that builds; more than once, on each.
+ *     npm test -- [PART…] [options]
+ *
+ *     PART         only test files whose paths contain one of these parts, such as journal
+ *     --only NAME  only tests whose names contain this text
+ *     --all        all cases instead of a sample, with the day's seed
+ *     --slow       shows the longest tests at the end
+ *     --node PATH  on another Node than the one that builds; more than once, on each
  */
 
-import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build, fail, isMain, root, run } from './build.mjs';
+import { build, DIST, fail, isBuilt, isMain, pathsIn, root, run, TESTS } from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
-const TIMEOUT_MS = 1_800_000;
+/**
+ * Runs first in the process of each test file. Node 20 and 22 do not say which file a test belongs
+ * to if a helper declares it, but they say which file has printed something.
+ */
+const FIRST = 'data:text/javascript,if (process.env.NODE_TEST_CONTEXT) console.log()';
 /** At least four, also on two cores: many test files wait for a process, a disk or the clock. */
 const CONCURRENCY = Math.max(4, availableParallelism());
 
+/** Builds dist/, which some tests run, and the tests. */
 export function buildTests() {
-  build('tsconfig.json', 'dist');
-  build(join('test', 'tsconfig.json'), '.build');
+  for (const output of [DIST, TESTS]) if (!isBuilt(output)) build(output);
 }
 
-/** Returns the built test files whose paths contain one of these parts, or all. */
+/**
+ * Returns the test files whose paths contain one of these parts, or all. Ends the process if a part
+ * is in no path.
+ * @param {string[]} parts
+ */
 function testFiles(parts) {
-  const files = readdirSync(join(root, 'test'), { recursive: true })
-    .filter((name) => name.endsWith('.test.ts'))
-    .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
-    .sort()
-    // Backwards: those in wire/ wait for the clock, and should not be alone at the end.
-    .reverse()
-    .map((name) => join(root, '.build', 'test', name.replace(/\.ts$/, '.js')));
-  // Without a file, Node would search for test files itself.
-  if (files.length === 0) fail(`No test file has ${parts.join(' or ')} in its path`);
-  return files;
+  const files = pathsIn('test').filter((path) => path.endsWith('.test.ts'));
+  const unknown = parts.filter((part) => !files.some((file) => file.includes(part)));
+  if (unknown.length > 0) {
+    fail(
+      unknown
+        .map((part) => `No test file has "${part}" in its path${near(part, files)}`)
+        .join('\n'),
+    );
+  }
+  return files
+    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+    .map((file) => join(root, '.build', file.replace(/\.ts$/, '.js')));
+}
+
+/**
+ * Returns the files that are probably meant: at least half of the part's triples of letters are in
+ * their paths.
+ * @param {string} part
+ * @param {string[]} files
+ */
+function near(part, files) {
+  const triples = Array.from({ length: part.length - 2 }, (_, at) => part.slice(at, at + 3));
+  const found = files
+    .map((file) => ({ file, shared: triples.filter((triple) => file.includes(triple)).length }))
+    .filter(({ shared }) => shared > 0 && shared >= triples.length / 2)
+    .sort((a, b) => b.shared - a.shared)
+    .slice(0, 3);
+  return found.length === 0 ? '' : `; near it: ${found.map(({ file }) => file).join(', ')}`;
 }
 
 if (isMain(import.meta.url)) {
-  const options = {
-    node: { type: 'string', multiple: true, default: [process.execPath] },
-    all: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    build: { type: 'boolean', default: true },
-  };
   const { values, positionals } = parseArgs({
-    options,
+    options: {
+      only: { type: 'string' },
+      all: { type: 'boolean', default: false },
+      slow: { type: 'boolean', default: false },
+      node: { type: 'string', multiple: true, default: [process.execPath] },
+    },
     allowPositionals: true,
-    allowNegative: true,
   });
-  // First, since a name that no file has needs no build.
+  // Before the build, which a wrong path does not need.
   const files = testFiles(positionals);
-  if (values.build) buildTests();
+  buildTests();
+  const { env } = process;
+  if (values.slow) env['TEST_SLOW'] = 'yes';
   if (values.all) {
-    process.env.TEST_EXTENT = 'all';
-    process.env.TEST_SEED ??= String(Math.floor(Date.now() / 86_400_000));
-    const again = `TEST_SEED=${process.env.TEST_SEED}`;
-    console.log(`Running all cases of ${files.length} test files; the same ones again: ${again}`);
-  } else console.log(`Running ${files.length} test files; --all tries all cases`);
-  const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
-  // Positions in the sources, not in what the compiler made of them.
-  const only = values.only === undefined ? [] : [`--test-name-pattern=${values.only}`];
-  const flags = ['--enable-source-maps', `--test-reporter=${REPORTER}`, ...limits, ...only];
-  const args = ['--test', ...flags, ...files];
-  const { PATH } = process.env;
+    env['TEST_EXTENT'] = 'all';
+    env['TEST_SEED'] ??= String(Math.floor(Date.now() / 86_400_000));
+  }
+  const which =
+    values.only === undefined ? '' : `, only tests with "${values.only}" in their names`;
+  const extent = values.all ? `; all cases, with TEST_SEED=${env['TEST_SEED']}` : '';
+  console.log(`Running ${files.length} test files${which}${extent}`);
+  const args = ['--test', `--test-reporter=${REPORTER}`, `--test-concurrency=${CONCURRENCY}`];
+  args.push(`--import=${FIRST}`);
+  if (values.only !== undefined) {
+    env['TEST_ONLY'] = values.only;
+    args.push(`--test-name-pattern=${values.only.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`);
+  }
+  const path = env['PATH'];
   const results = values.node.map((node) => {
     if (values.node.length > 1) run(node, ['--version']);
     // A program that runs `node` by name, such as an npm script, gets this one, too.
-    process.env.PATH = `${dirname(node)}${delimiter}${PATH}`;
-    return run(node, args);
+    env['PATH'] = `${dirname(node)}${delimiter}${path}`;
+    return run(node, [...args, ...files]);
   });
   if (results.includes(false)) fail('Tests failed');
 }

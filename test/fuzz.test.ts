@@ -4,7 +4,7 @@
  *
  * Whatever is sent, the service goes on, every response is well-formed HTTP with a known status,
  * every failure is an Error, every connection ends, and in the end the store holds the pets
- * that were answered. TEST_SEED chooses other requests.
+ * that were answered. TEST_SEED chooses other requests, and TEST_CASE one client by its seed.
  */
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import type { Logger } from '../src/base/logger.ts';
 import { connectionsOf } from '../src/http/http-server.ts';
 import type { ErrorCode } from '../src/api/api-error.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
-import { rounds, SEED } from './support/extent.ts';
+import { CASE, caseOf, rounds, SEED } from './support/extent.ts';
 import type { RawAnswer } from './support/http/answers.ts';
 import { CHUNKED, inChunks, requestOf } from './support/http/requests.ts';
 import { openService } from './support/http/service.ts';
@@ -121,7 +121,7 @@ test('Whatever clients send, answers are whole and the store has what was answer
   let requests = 0;
   /** Requests that were sent, and whose answers the client may have missed. */
   let unseen = 0;
-  let nextSeed = SEED * 1_000_000;
+  let nextSeed = CASE === undefined ? SEED * 1_000_000 : Number(CASE);
 
   const converse = async (random: Random, conduct: Conduct): Promise<void> => {
     const sent = Array.from({ length: 1 + random.below(5) }, () => randomRequest(random));
@@ -147,19 +147,19 @@ test('Whatever clients send, answers are whole and the store has what was answer
     }
   };
   const client = async (): Promise<void> => {
-    while (requests < COUNT) {
+    while (requests < (CASE === undefined ? COUNT : 1)) {
       const seed = nextSeed++;
       const random = createRandom(seed);
       const conduct = random.oneIn(10) ? goesAway : sendsAndEnds;
       await converse(random, conduct).catch((cause: unknown) => {
-        const what = `With seed ${seed}, a client that ${conduct.name}: ${String(cause)}`;
+        const what = `A client that ${conduct.name}, ${caseOf(seed)}: ${String(cause)}`;
         throw new Error(what, { cause });
       });
     }
     // What is left may end by time alone, such as a malformed body after Upgrade.
     setLate(service, true);
   };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
+  await Promise.all(Array.from({ length: CASE === undefined ? SIDE_BY_SIDE : 1 }, client));
   await until(() => connectionsOf(service.server).size === 0);
   await service.close();
 
@@ -168,6 +168,8 @@ test('Whatever clients send, answers are whole and the store has what was answer
   assert.ok(lines.length >= pets.size && lines.length <= pets.size + unseen);
   const stored = new Set(lines);
   for (const pet of pets.values()) assert.ok(stored.has(pet), pet);
+  // One client does not cause them all.
+  if (CASE !== undefined) return;
   for (const status of [200, 201, 204, 400, 401, 404, 405, 413, 415, 417, 501, 505]) {
     assert.ok(statuses.has(status), `No request was answered with ${status}`);
   }

@@ -12,26 +12,35 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, root } from '../build.mjs';
+import { build, isBuilt, root, TESTS } from '../build.mjs';
 import { processorUsOf, startServer } from './processes.mjs';
 
-build(join('test', 'tsconfig.json'), '.build');
+if (!isBuilt(TESTS)) build(TESTS);
+/** @param {string} file */
 const load = (file) => import(join(root, '.build', 'test', 'support', 'etcd', file));
 const { base64, startCluster } = await load('cluster.js');
 const { commitsOfOne } = await load('opened-store.js');
+/** @type {(() => unknown)[]} */
 const hooks = [];
 const { endpoints, members, call } = await startCluster(
-  { after: (hook) => hooks.push(hook) },
+  { after: (/** @type {() => unknown} */ hook) => hooks.push(hook) },
   { size: 1, args: ['--quota-backend-bytes', String(8 << 30)] },
 );
 const dist = join(root, '.build', 'src');
-const serve = (prefix) => startServer({}, 'service', { dist, etcd: { endpoints, prefix } });
+/** @param {string} prefix */
+const serve = (prefix) =>
+  startServer({ folder: '' }, 'service', { dist, etcd: { endpoints, prefix } });
 
-/** Creates and reads at the other service until `work` ends. Resolves with what both took. */
+/**
+ * Creates and reads at the other service until `work` ends. Resolves with what both took.
+ * @param {Promise<unknown>} work
+ */
 async function beside(work) {
   const headers = { Authorization: 'Bearer bench', 'Content-Type': 'application/json' };
   const create = { method: 'POST', headers, body: '{"name":"Rex","categoryId":7}' };
-  const [times, used] = [[], processorUsOf(members[0].pid())];
+  /** @type {number[]} */
+  const times = [];
+  const used = processorUsOf(members[0].pid());
   let isOver = false;
   void work.finally(() => (isOver = true));
   while (!isOver) {
@@ -41,7 +50,7 @@ async function beside(work) {
     times.push(performance.now() - startedAt);
     await sleep(2);
   }
-  const p99 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)].toFixed(1);
+  const p99 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]?.toFixed(1);
   return { p99, calls: times.length, used: processorUsOf(members[0].pid()) - used };
 }
 

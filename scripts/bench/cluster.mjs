@@ -7,9 +7,15 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { build, root } from '../build.mjs';
+import { build, isBuilt, root, TESTS } from '../build.mjs';
 import { compare, contender, create, get, loop } from './paired.mjs';
 
+/**
+ * @import { Bench, Job, Opponents } from './paired.mjs'
+ * @import { Row } from './table.mjs'
+ */
+
+/** @type {[what: string, job: Job, floor: 'transact' | 'read', goal: string][]} */
 const SCENARIOS = [
   ['create, 1 caller', create(1), 'transact', '≥ 0.9'],
   ['create, 64 callers', create(64), 'transact', '≥ 18'],
@@ -18,16 +24,22 @@ const SCENARIOS = [
   ['list, 64 callers', get('/v1/pets', 64), 'read', '≥ 15'],
 ];
 
+/**
+ * @param {Bench} bench
+ * @returns {Promise<Row[]>}
+ */
 export async function measure(bench) {
-  build(join('test', 'tsconfig.json'), '.build');
+  if (!isBuilt(TESTS)) build(TESTS);
   const support = join(root, '.build', 'test', 'support', 'etcd', 'cluster.js');
   const { startCluster, withoutEtcd } = await import(support);
   if (withoutEtcd) {
     bench.progress(withoutEtcd);
     return [];
   }
+  /** @type {(() => unknown)[]} */
   const hooks = [];
-  const { endpoints, ready } = await startCluster({ after: (hook) => hooks.push(hook) });
+  const context = { after: (/** @type {() => unknown} */ hook) => hooks.push(hook) };
+  const { endpoints, ready } = await startCluster(context);
   try {
     await ready();
     return await measureOn(bench, endpoints);
@@ -36,15 +48,21 @@ export async function measure(bench) {
   }
 }
 
+/**
+ * @param {Bench} bench
+ * @param {string[]} endpoints
+ */
 async function measureOn(bench, endpoints) {
-  const floors = floorsOf(endpoints[0]);
+  const floors = floorsOf(endpoints[0] ?? '');
   let logs = 0;
+  /** @type {(dist: string, job: Job) => import('./paired.mjs').Contender} */
   const service = (dist, job) => () => {
     const etcd = { endpoints, prefix: `bench-${(logs += 1)}/` };
     return contender(bench, 'service', { dist, etcd }, job)();
   };
   const rows = [];
   for (const [what, job, floor, goal] of SCENARIOS) {
+    /** @type {Opponents} */
     const opponents = { 'bare calls': [loop(bench, floors[floor]), goal] };
     if (bench.against) opponents['other build'] = [service(bench.against, job), '≥ 0.95'];
     const ours = service(bench.dist, job);
@@ -53,14 +71,22 @@ async function measureOn(bench, endpoints) {
   return rows;
 }
 
-/** Bare calls of etcd: a create of a key with as long a value, and a linearizable read. */
+/**
+ * Bare calls of etcd: a create of a key with as long a value, and a linearizable read.
+ * @param {string} endpoint
+ */
 function floorsOf(endpoint) {
   const agent = new Agent({ keepAlive: true });
+  /**
+   * @param {string} path
+   * @param {unknown} body
+   */
   const post = async (path, body) => {
     const sent = request(`${endpoint}${path}`, { method: 'POST', agent }).end(JSON.stringify(body));
     const [response] = await once(sent, 'response');
     await text(response);
   };
+  /** @param {string} plain */
   const base64 = (plain) => Buffer.from(plain).toString('base64');
   const value = base64('x'.repeat(200));
   let number = 0;

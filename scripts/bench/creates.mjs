@@ -8,9 +8,13 @@ import { join } from 'node:path';
 import { petOf } from './data.mjs';
 import { compare, contender, create, loop, service } from './paired.mjs';
 
+/** @import { Bench, Job, Opponents } from './paired.mjs' */
+
 /** By the number of connections, against the loop and against memory. */
+/** @type {Record<string, [loop: string, memory?: string]>} */
 const GOALS = { 16: ['≥ 3.5'], 64: ['≥ 5.5', '≥ 0.85'], 256: ['≥ 6.5', '≥ 0.95'] };
 
+/** @param {Bench} bench */
 export async function measure(bench) {
   const file = openSync(join(bench.folder, 'loop'), 'a');
   // No service that syncs each create by itself is faster.
@@ -20,14 +24,22 @@ export async function measure(bench) {
   });
   const rows = [];
   for (const [connections, [loopGoal, memoryGoal]] of Object.entries(GOALS)) {
-    const [plain, keyed] = [false, true].map((isKeyed) => create(Number(connections), isKeyed));
+    const plain = create(Number(connections));
+    const keyed = create(Number(connections), true);
     const memory = contender(bench, 'service', { dist: bench.dist, memory: true }, plain);
-    const ofPlain = { 'append loop': [append, loopGoal], memory: [memory, memoryGoal] };
+    /** @type {Opponents} */
+    const ofPlain = {
+      'append loop': [append, loopGoal],
+      memory: memoryGoal === undefined ? [memory] : [memory, memoryGoal],
+    };
+    /** @type {Opponents} */
     const ofKeyed = { 'without a key': [service(bench, 0, plain), '≥ 0.95'] };
-    for (const [what, job, opponents] of [
+    /** @type {[what: string, job: Job, opponents: Opponents][]} */
+    const comparisons = [
       ['create', plain, ofPlain],
       ['create with a key', keyed, ofKeyed],
-    ]) {
+    ];
+    for (const [what, job, opponents] of comparisons) {
       if (bench.against !== undefined) {
         opponents['other build'] = [service(bench, 0, job, bench.against), '≥ 0.95'];
       }

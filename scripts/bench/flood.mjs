@@ -16,7 +16,12 @@ const LIST = 'GET /v1/pets HTTP/1.1\r\nHost:a\r\nAuthorization: Bearer bench\r\n
 const ONE_BYTE = 'GET /livez HTTP/1.1\r\nHost:a\r\nContent-Length: 1\r\n\r\nx';
 const FIELDS = `GET /livez HTTP/1.1\r\nHost:a\r\n${'a:\r\n'.repeat(48)}\r\n`;
 
-/** By name: the request that is repeated, the first one, and what a client does then. */
+/** @import { Socket } from 'node:net' */
+
+/**
+ * By name: the request that is repeated, the first one, and what a client does then.
+ * @type {Record<string, [request: string, first?: string, then?: (socket: Socket) => void]>}
+ */
 export const FLOODS = {
   plain: [PLAIN],
   lists: [LIST],
@@ -28,14 +33,21 @@ export const FLOODS = {
   '48 header fields': [FIELDS],
 };
 
-/** By name: how many response bytes a client reads before it leaves, and how. */
+/**
+ * By name: how many clients there are, how many response bytes one reads before it leaves, and how.
+ * @type {Record<string, [clients: number, readBytes: number, leave: (socket: Socket) => void]>}
+ */
 export const CHURNS = {
   '150 clients that leave': [150, 200_000, (socket) => socket.destroy()],
   '200 clients that reset': [200, 30_000, (socket) => socket.resetAndDestroy()],
 };
 
-async function flood(port, name, connections) {
-  const [request, first = '', then = () => undefined] = FLOODS[name];
+/**
+ * @param {number} port
+ * @param {[request: string, first?: string, then?: (socket: Socket) => void]} form
+ * @param {number} connections
+ */
+async function flood(port, [request, first = '', then = () => undefined], connections) {
   const bytes = bytesOf(request, first);
   const sockets = [];
   for (let i = 0; i < connections; i += 1) {
@@ -50,8 +62,11 @@ async function flood(port, name, connections) {
   }
 }
 
-function churn(port, name) {
-  const [clients, readBytes, leave] = CHURNS[name];
+/**
+ * @param {number} port
+ * @param {[clients: number, readBytes: number, leave: (socket: Socket) => void]} form
+ */
+function churn(port, [clients, readBytes, leave]) {
   const bytes = bytesOf(PLAIN, '');
   const enter = () => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -63,16 +78,21 @@ function churn(port, name) {
   for (let i = 0; i < clients; i += 1) enter();
 }
 
+/**
+ * @param {string} request
+ * @param {string} first
+ */
 function bytesOf(request, first) {
   const count = Math.floor((FLOOD_BYTES - first.length) / request.length);
   return Buffer.from(first + request.repeat(count));
 }
 
 if (isMain(import.meta.url)) {
-  const { port, name, connections } = JSON.parse(process.argv[2]);
+  const { port, name, connections } = JSON.parse(process.argv[2] ?? '');
   process.stdin.resume().on('end', () => process.exit());
-  if (name in FLOODS) await flood(port, name, connections);
-  else churn(port, name);
+  const [form, leaving] = [FLOODS[name], CHURNS[name]];
+  if (form !== undefined) await flood(port, form, connections);
+  else if (leaving !== undefined) churn(port, leaving);
   await sleep(1000);
   console.log('{}');
 }

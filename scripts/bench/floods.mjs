@@ -11,6 +11,14 @@ import { CHURNS, FLOODS } from './flood.mjs';
 import { memoryOf, startScript, startServer } from './processes.mjs';
 import { figure, median } from './table.mjs';
 
+/**
+ * @import { Socket } from 'node:net'
+ * @import { Bench } from './paired.mjs'
+ * @import { ServerOptions } from './processes.mjs'
+ * @import { Kind } from './servers.mjs'
+ * @import { Row } from './table.mjs'
+ */
+
 const PEAK_GOAL = '≤ 300';
 /** Of the bench's seconds for a burst, so 10 s by default. */
 const BURSTS = 20;
@@ -22,7 +30,19 @@ const PATIENCE_MS = 120_000;
 const REQUEST = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n';
 const BARE_ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"status":"ok"}';
 
+/**
+ * The clients beside a flood: one that is new each time, and one that has been there before.
+ * @typedef {'newcomer' | 'established'} Who
+ *
+ * What happened beside a flood: waits in ms, how many requests there were, and the server's memory.
+ * @typedef {{ waits: Record<Who, number[]>, asked: Record<Who, number>, peakMb: number }} Run
+ *
+ * @typedef {ServerOptions & { kind: Kind }} Server
+ */
+
+/** @param {Bench} bench */
 export async function measure(bench) {
+  /** @type {Server} */
   const service = { kind: 'service', dist: bench.dist, pets: 1000 };
   const small = { ...service, heapMb: 256 };
   const rows = [];
@@ -40,10 +60,16 @@ export async function measure(bench) {
   return [...rows, rowOf('plain, to bare node:http', bare)];
 }
 
+/**
+ * @param {string} name
+ * @param {Run[]} runs
+ * @returns {Row}
+ */
 function rowOf(name, runs) {
   const peaks = runs.map(({ peakMb }) => peakMb);
+  /** @type {Row} */
   const row = { '1,000 clients': name, 'peak, MB': figure(peaks, PEAK_GOAL, 0) };
-  for (const who of ['newcomer', 'established']) {
+  for (const who of /** @type {const} */ (['newcomer', 'established'])) {
     const waits = runs.flatMap((run) => run.waits[who]);
     const lost = runs.reduce((sum, run) => sum + run.asked[who], 0) - waits.length;
     const text = waits.length > 0 ? `${median(waits).toFixed(0)}; ${Math.max(...waits)}` : '';
@@ -52,7 +78,14 @@ function rowOf(name, runs) {
   return row;
 }
 
+/**
+ * @param {Bench} bench
+ * @param {Server} server
+ * @param {string} name
+ * @param {number} [connections]
+ */
 async function repeat(bench, { kind, ...options }, name, connections) {
+  /** @type {Run[]} */
   const runs = [];
   for (let round = 0; round < bench.rounds; round += 1) {
     bench.progress(`floods: ${connections ?? ''} ${name}, round ${round + 1}`);
@@ -76,13 +109,21 @@ async function repeat(bench, { kind, ...options }, name, connections) {
  * an established client does so on a connection that is older than the flood, behind idle ones that
  * are older still. Resolves with a function that ends the requests, and then resolves with the
  * waits of both in ms, and how many requests there were.
+ * @param {number} port
+ * @param {number} idle
  */
 async function startOthers(port, idle) {
+  /** @type {Record<Who, number[]>} */
   const waits = { newcomer: [], established: [] };
   const asked = { newcomer: 0, established: 0 };
   const open = () => connect(port, '127.0.0.1').on('error', () => undefined);
 
-  /** Resolves when the socket has received something, or is closed. */
+  /**
+   * Resolves when the socket has received something, or is closed.
+   * @param {Socket} socket
+   * @param {Who} who
+   * @returns {Promise<Socket>}
+   */
   const ask = (socket, who) =>
     new Promise((resolve) => {
       const startedAt = performance.now();
@@ -100,6 +141,7 @@ async function startOthers(port, idle) {
   await ask(established, 'established');
   [waits.established, asked.established] = [[], 0];
 
+  /** @type {Promise<unknown>[]} */
   const pending = [];
   let isAsking = false;
   const timer = setInterval(() => {

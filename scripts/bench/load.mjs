@@ -27,19 +27,28 @@ for await (const line of onlyJob === undefined ? createInterface(process.stdin) 
   console.log(JSON.stringify(await burst(job, sockets)));
 }
 
-/** Keeps all sockets busy until the time is over, and waits for the last responses. */
+/**
+ * Keeps all sockets busy until the time is over, and waits for the last responses.
+ * @param {import('./paired.mjs').Job & { seconds: number }} job
+ * @param {import('node:net').Socket[]} sockets
+ */
 async function burst(job, sockets) {
   const startedAt = performance.now();
   const endAt = startedAt + 1000 * job.seconds;
   let answers = 0;
+  /**
+   * @param {import('node:net').Socket} socket
+   * @returns {Promise<void>}
+   */
   const keepBusy = (socket) =>
     new Promise((resolve) => {
+      /** @type {Buffer | undefined} */
       let bytes;
       const send = () => {
         number += 1;
         socket.write(job.request.replace('{n}', `${number}`.padStart(12, '0')), 'latin1');
       };
-      socket.on('data', (chunk) => {
+      socket.on('data', (/** @type {Buffer} */ chunk) => {
         bytes = bytes === undefined ? chunk : Buffer.concat([bytes, chunk]);
         const missing = missingBytes(bytes, job);
         if (missing > 0) return;
@@ -60,7 +69,11 @@ async function burst(job, sockets) {
   return { rate, answers };
 }
 
-/** Returns how many bytes of a response have not come yet, and fails if it is a wrong one. */
+/**
+ * Returns how many bytes of a response have not come yet, and fails if it is a wrong one.
+ * @param {Buffer} bytes
+ * @param {import('./paired.mjs').Job} job
+ */
 function missingBytes(bytes, job) {
   const text = bytes.toString('latin1', 0, HEADER_BYTES);
   const [header, status, length] = HEADER.exec(text) ?? [];
@@ -72,6 +85,7 @@ function missingBytes(bytes, job) {
   return header.length + Number(length) - bytes.length;
 }
 
+/** @param {string} complaint */
 function fail(complaint) {
   process.stderr.write(`${complaint}\n`);
   process.exit(1);

@@ -14,7 +14,17 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freshData } from './data.mjs';
 
-/** Starts a script that prints lines of JSON. */
+/**
+ * What a server gets: the options of its kind, or how many pets its data file has, and its heap.
+ * @typedef {import('./servers.mjs').Options & { pets?: number, heapMb?: number }} ServerOptions
+ */
+
+/**
+ * Starts a script that prints lines of JSON.
+ * @param {string} script
+ * @param {unknown} [options]
+ * @param {string[]} flags
+ */
 export function startScript(script, options, flags = []) {
   const args = [...flags, fileURLToPath(new URL(script, import.meta.url))];
   if (options !== undefined) args.push(JSON.stringify(options));
@@ -28,10 +38,13 @@ export function startScript(script, options, flags = []) {
     throw new Error(`${script} ended with ${code ?? signal}`);
   };
   return {
-    pid: child.pid,
+    pid: /** @type {number} */ (child.pid),
     nextLine,
     isAlive: () => child.exitCode === null && child.signalCode === null,
-    /** Sends a line of JSON, and resolves with the line that comes back. */
+    /**
+     * Sends a line of JSON, and resolves with the line that comes back.
+     * @param {unknown} question
+     */
     ask(question) {
       child.stdin.write(`${JSON.stringify(question)}\n`);
       return nextLine();
@@ -43,7 +56,11 @@ export function startScript(script, options, flags = []) {
   };
 }
 
-/** Resolves with the first line of a script, and stops it. */
+/**
+ * Resolves with the first line of a script, and stops it.
+ * @param {string} script
+ * @param {unknown} options
+ */
 export async function runScript(script, options) {
   const { nextLine, stop } = startScript(script, options);
   const result = await nextLine();
@@ -54,22 +71,30 @@ export async function runScript(script, options) {
 /**
  * Starts a server of servers.mjs. With `pets` it gets the path of a data file with that many, in a
  * folder that is removed when it stops.
+ * @param {{ folder: string }} bench
+ * @param {import('./servers.mjs').Kind} kind
+ * @param {ServerOptions} options
  */
-export async function startServer(bench, kind, { pets, heapMb, ...options }) {
-  const own = pets === undefined ? {} : { path: freshData(bench.folder, pets) };
+export async function startServer({ folder }, kind, { pets, heapMb, ...options }) {
+  const path = pets === undefined ? undefined : freshData(folder, pets);
   const flags = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
-  const script = startScript('servers.mjs', { kind, ...own, ...options }, flags);
+  const script = startScript('servers.mjs', { kind, path, ...options }, flags);
+  /** @type {{ port: number, openMs: number }} */
+  const opened = await script.nextLine();
   return {
     ...script,
-    ...(await script.nextLine()),
+    ...opened,
     async stop() {
       await script.stop();
-      if (own.path !== undefined) rmSync(dirname(own.path), { recursive: true });
+      if (path !== undefined) rmSync(dirname(path), { recursive: true });
     },
   };
 }
 
-/** Returns the processor time of all threads of a process so far, in microseconds. */
+/**
+ * Returns the processor time of all threads of a process so far, in microseconds.
+ * @param {number} pid
+ */
 export function processorUsOf(pid) {
   try {
     let nanoseconds = 0;
@@ -83,9 +108,13 @@ export function processorUsOf(pid) {
   }
 }
 
-/** Returns the resident and the peak megabytes of a process so far. */
+/**
+ * Returns the resident and the peak megabytes of a process so far.
+ * @param {number} pid
+ */
 export function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  /** @param {string} field */
   const megabytes = (field) =>
     (1024 * Number(new RegExp(`${field}:\\s+([0-9]+) kB`).exec(status)?.[1])) / 1e6;
   return { residentMb: megabytes('VmRSS'), peakMb: megabytes('VmHWM') };

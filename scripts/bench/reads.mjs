@@ -10,23 +10,29 @@ import { compare, contender, get, service } from './paired.mjs';
 import { startServer } from './processes.mjs';
 import { SCENARIOS } from './way.mjs';
 
+/** @import { Bench, Opponents } from './paired.mjs' */
+
 const PETS = 1000;
 /** By the paths of way.mjs. */
 const FASTIFY_GOALS = ['≥ 2.0', '≥ 1.4', '≥ 2.6'];
 
+/** @param {Bench} bench */
 export async function measure(bench) {
   const rows = [];
   for (const [i, { what, path }] of SCENARIOS.entries()) {
     const answer = await answerOf(bench, path);
     const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
     const job = get(path, 64, body.length);
+    /** @param {'naive' | 'fastest'} kind */
     const floor = (kind) => contender(bench, kind, { answer }, job);
+    /** @type {Opponents} */
     const opponents = { naive: [floor('naive'), '≥ 1.00'], fastest: [floor('fastest')] };
     if (bench.contenders !== undefined) {
       const options = { folder: bench.contenders, pets: PETS };
       // Fastify writes the same JSON without line feeds.
       const compact = { ...job, bodyBytes: JSON.stringify(JSON.parse(body)).length };
-      opponents.Fastify = [contender(bench, 'fastify', options, compact), FASTIFY_GOALS[i]];
+      const fastify = contender(bench, 'fastify', options, compact);
+      opponents['Fastify'] = [fastify, FASTIFY_GOALS[i] ?? ''];
     }
     if (bench.against !== undefined) {
       opponents['other build'] = [service(bench, PETS, job, bench.against), '≥ 0.97'];
@@ -37,7 +43,11 @@ export async function measure(bench) {
   return rows;
 }
 
-/** Resolves with the text of the service's response. */
+/**
+ * Resolves with the text of the service's response.
+ * @param {Bench} bench
+ * @param {string} path
+ */
 async function answerOf(bench, path) {
   const server = await startServer(bench, 'service', { dist: bench.dist, pets: PETS });
   const socket = connect(server.port, '127.0.0.1').end(get(path).request);

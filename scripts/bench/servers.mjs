@@ -14,41 +14,75 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMain } from '../build.mjs';
 
+/** @import { Server } from 'node:http' */
+
 const KEEP_ALIVE = { keepAliveTimeout: 65_000 };
+/**
+ * Options of all kinds.
+ * @typedef {object} Options
+ * @property {string} [dist] the build of the service
+ * @property {string} [path] of the data file
+ * @property {{ endpoints: string[], prefix: string }} [etcd]
+ * @property {true} [memory]
+ * @property {string} [answer] the text of the response that a floor sends
+ * @property {string} [folder] where fastify is installed
+ *
+ * What of Fastify is used; it is no dependency.
+ * @typedef {ReturnType<typeof import('./data.mjs').petOf>} Pet
+ * @typedef {{ code(status: number): { send(body: object): void } }} Reply
+ * @typedef {{
+ *   headers: Record<string, string>, params: Record<string, string>,
+ *   query: { limit: number, status?: string },
+ * }} Request
+ *
+ * @typedef {'service' | 'naive' | 'fastest' | 'fastify' | 'parse'} Kind
+ * @typedef {(options: Options) => Server | Promise<Server>} Start
+ */
+
+/**
+ * @param {string} dist
+ * @returns {Promise<typeof import('../../src/index.ts')>}
+ */
 const importService = (dist) => import(pathToFileURL(join(dist, 'index.js')).href);
 
+/** @satisfies {Record<Kind, Start>} */
 export const SERVERS = {
   /** The service from a build, with its pets on a data file, in a new log on etcd, or in memory. */
-  async service({ dist, path: dataFile, etcd, memory }) {
+  async service(/** @type {Options} */ { dist = '', path: dataFile, etcd, memory }) {
     const { createHttpServer, initEtcd, openApp } = await importService(dist);
     if (etcd !== undefined) await initEtcd(etcd);
-    const stored = dataFile ? { dataFile } : etcd ? { etcd } : { memory };
+    const memoryOnly = memory === undefined ? {} : { memory };
+    const stored = dataFile ? { dataFile } : etcd ? { etcd } : memoryOnly;
     const app = await openApp({ ...stored, apiKeys: ['bench'] });
     return createHttpServer(app.listener);
   },
 
-  naive({ answer }) {
+  naive(/** @type {Options} */ { answer = '' }) {
     const { fields, body } = readAnswer(answer);
     return createServer(KEEP_ALIVE, (_request, response) => {
       response.statusCode = 200;
-      for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i], fields[i + 1]);
+      for (let i = 0; i < fields.length; i += 2)
+        response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
       response.end(body);
     });
   },
 
   /** A flat list for writeHead, and the body as a string of bytes. */
-  fastest({ answer }) {
+  fastest(/** @type {Options} */ { answer = '' }) {
     const { fields, body } = readAnswer(answer);
     const bytes = Buffer.from(body).toString('latin1');
-    return createServer({ ...KEEP_ALIVE, optimizeEmptyRequests: true }, (_request, response) => {
+    // Since Node 24.
+    const options = { ...KEEP_ALIVE, optimizeEmptyRequests: true };
+    return createServer(options, (_request, response) => {
       response.writeHead(200, fields);
       response.end(bytes, 'latin1');
     });
   },
 
   /** Fastify with schemas and a hook for the key; its pets are in memory only. */
-  async fastify({ folder, path }) {
+  async fastify(/** @type {Options} */ { folder = '', path = '' }) {
     const app = createRequire(join(folder, 'package.json'))('fastify')();
+    /** @type {Pet[]} */
     const pets = JSON.parse(readFileSync(path, 'utf8'));
     const byId = new Map(pets.map((pet) => [pet.id, pet]));
     const [integer, status] = [{ type: 'integer' }, { enum: ['available', 'pending', 'sold'] }];
@@ -57,40 +91,50 @@ export const SERVERS = {
     const limit = { ...integer, minimum: 1, maximum: 100, default: 20 };
     const querystring = { type: 'object', properties: { limit, status } };
     const list = { querystring, response: { 200: { type: 'array', items } } };
-    app.addHook('onRequest', async ({ headers }, reply) => {
-      if (headers.authorization !== 'Bearer bench') reply.code(401).send({});
-    });
-    app.get('/v1/pets', { schema: list }, async ({ query }) => {
+    /** @type {(request: Request, reply: Reply) => Promise<void>} */
+    const checkKey = async ({ headers }, reply) => {
+      if (headers['authorization'] !== 'Bearer bench') reply.code(401).send({});
+    };
+    /** @type {(request: Request) => Promise<Pet[]>} */
+    const findPets = async ({ query }) => {
       const found = [];
       for (const pet of pets) {
         if (found.length === query.limit) break;
         if (query.status === undefined || pet.status === query.status) found.push(pet);
       }
       return found;
-    });
+    };
+    app.addHook('onRequest', checkKey);
+    app.get('/v1/pets', { schema: list }, findPets);
+    /** @type {(request: Request) => Promise<Pet | undefined>} */
+    const findPet = async ({ params }) => byId.get(Number(params['id']));
     const one = { response: { 200: items } };
-    app.get('/v1/pets/:id', { schema: one }, async ({ params }) => byId.get(Number(params.id)));
+    app.get('/v1/pets/:id', { schema: one }, findPet);
     await app.ready();
     return app.server;
   },
 
   /** A start as in most small services: the pets are objects then, not the bytes that are sent. */
-  parse({ path }) {
+  parse(/** @type {Options} */ { path = '' }) {
     const pets = JSON.parse(readFileSync(path, 'utf8'));
     return createServer((_request, response) => response.end(`${pets.length}`));
   },
 };
 
-/** Splits a response into its body and a flat list of the fields that node:http does not add. */
+/**
+ * Splits a response into its body and a flat list of the fields that node:http does not add.
+ * @param {string} answer
+ */
 function readAnswer(answer) {
-  const [head, body] = answer.split('\r\n\r\n');
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
   const lines = head.split('\r\n').slice(1);
   const own = lines.filter((line) => !/^(Date|Connection|Keep-Alive):/.test(line));
   return { fields: own.flatMap((line) => line.split(': ')), body };
 }
 
 if (isMain(import.meta.url)) {
-  const { kind, ...options } = JSON.parse(process.argv[2]);
+  /** @type {Options & { kind: Kind }} */
+  const { kind, ...options } = JSON.parse(process.argv[2] ?? '');
   // The bench has ended, for whatever reason.
   process.stdin.resume().on('end', () => process.exit());
   // Loading the code is no part of opening.
@@ -99,6 +143,7 @@ if (isMain(import.meta.url)) {
   const server = await SERVERS[kind](options);
   const openMs = performance.now() - startedAt;
   server.listen(0, '127.0.0.1', () => {
-    console.log(JSON.stringify({ port: server.address().port, openMs }));
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+    console.log(JSON.stringify({ port, openMs }));
   });
 }

@@ -18,8 +18,15 @@ import { compare } from './paired.mjs';
 import { memoryOf, runScript, startServer } from './processes.mjs';
 import { figure } from './table.mjs';
 
+/**
+ * @import { Bench, Contender, Figures, Opponents } from './paired.mjs'
+ * @import { ServerOptions } from './processes.mjs'
+ * @import { Kind } from './servers.mjs'
+ */
+
 const PETS = 1_000_000;
 
+/** @param {Bench} options */
 export async function measure(options) {
   // A burst is a whole process here.
   const bench = { ...options, turns: 1, warmUps: 1 };
@@ -38,17 +45,24 @@ export async function measure(options) {
     return { ...first, nextMs: next.openMs };
   };
   const parse = () => start(bench, 'parse', { pets: PETS });
-  const other = () => start(bench, 'service', { dist: against, pets: PETS });
+  /** @type {(burst: () => Promise<Figures>) => Contender} */
   const contenderOf = (burst) => async () => ({ burst });
+  /** @type {Opponents} */
   const opponents = { 'JSON.parse': [contenderOf(parse), '≤ 0.30', '≤ 0.50'] };
-  if (against !== undefined) opponents['other build'] = [contenderOf(other)];
+  if (against !== undefined) {
+    const other = () => start(bench, 'service', { dist: against, pets: PETS });
+    opponents['other build'] = [contenderOf(other)];
+  }
+  /** @type {Opponents} */
   const fromDataFile = { 'from the data file': [contenderOf(dataFile), '≤ 4.00', '≤ 1.50'] };
+  /** @type {number[]} */
   const bytes = [];
   for (let round = 0; round < bench.rounds; round += 1) {
     const small = await start(bench, 'service', { dist, pets: 1000 });
     bytes.push((1e6 * ((await dataFile()).residentMb - small.residentMb)) / (PETS - 1000));
   }
-  const [what, journaled] = ['1M pets, from the data file', '1M pets, a commit each'];
+  const what = '1M pets, from the data file';
+  const journaled = '1M pets, a commit each';
   return [
     await compare(bench, what, contenderOf(dataFile), opponents, ['openMs', 'peakMb']),
     await compare(bench, journaled, contenderOf(journal), fromDataFile, ['openMs', 'nextMs']),
@@ -56,6 +70,11 @@ export async function measure(options) {
   ];
 }
 
+/**
+ * @param {Bench} bench
+ * @param {Kind} kind
+ * @param {ServerOptions} options
+ */
 async function start(bench, kind, options) {
   const { pid, openMs, stop } = await startServer(bench, kind, options);
   const figures = { openMs, nextMs: openMs, ...memoryOf(pid) };
@@ -63,9 +82,14 @@ async function start(bench, kind, options) {
   return figures;
 }
 
-/** Creates one pet after the other without a sync, and ends without a checkpoint. */
+/**
+ * Creates one pet after the other without a sync, and ends without a checkpoint.
+ * @param {{ path: string, dist: string }} options
+ */
 async function makeJournal({ path, dist }) {
-  fs.fdatasync = (_file, callback) => setImmediate(callback);
+  /** @type {(file: number, callback: import('node:fs').NoParamCallback) => void} */
+  const unsynced = (_file, callback) => void setImmediate(callback, null);
+  Object.assign(fs, { fdatasync: unsynced });
   syncBuiltinESMExports();
   const { openApp } = await import(join(dist, 'index.js'));
   const app = await openApp({ dataFile: path, apiKeys: ['bench'] });
@@ -76,4 +100,4 @@ async function makeJournal({ path, dist }) {
   process.stdout.write('{}\n', () => process.exit());
 }
 
-if (isMain(import.meta.url)) await makeJournal(JSON.parse(process.argv[2]));
+if (isMain(import.meta.url)) await makeJournal(JSON.parse(process.argv[2] ?? ''));

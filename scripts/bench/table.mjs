@@ -3,27 +3,42 @@
  * theirs, with the least and the greatest.
  */
 
+/**
+ * A row of a table: its cells by the names of their columns.
+ * @typedef {Record<string, string>} Row
+ */
+
+/** @param {readonly number[]} values */
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const upper = sorted[middle] ?? NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
-/** The text of a figure, with a goal such as `≥ 0.95` if its median misses it. */
+/**
+ * The text of a figure, with a goal such as `≥ 0.95` if its median misses it.
+ * @param {readonly number[]} values
+ */
 export function figure(values, goal = '', digits = 2) {
   const value = median(values);
   // Without /proc there is no processor time.
   if (!Number.isFinite(value)) return '–';
   const range = [Math.min(...values), Math.max(...values)].map((end) => end.toFixed(digits));
   const text = value.toFixed(digits);
-  const [sign, limit] = goal.split(' ');
+  const [sign, bound] = goal.split(' ');
+  const limit = Number(bound);
   const isMissed = sign === '≥' ? Number(text) < limit : sign === '≤' && Number(text) > limit;
   return `${text} (${range.join('–')})${isMissed ? ` ✗ ${goal}` : ''}`;
 }
 
-/** Prints rows as a Markdown table. A row has its cells by the names of their columns. */
+/**
+ * Prints rows as a Markdown table.
+ * @param {readonly Row[]} rows
+ */
 export function printTable(rows) {
-  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  /** @param {readonly string[]} cells */
   const line = (cells) => console.log(`| ${cells.join(' | ')} |`);
   console.log('');
   line(columns);

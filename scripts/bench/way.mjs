@@ -16,6 +16,18 @@ import { runScript } from './processes.mjs';
 import { SERVERS } from './servers.mjs';
 import { figure, median } from './table.mjs';
 
+/**
+ * @import { Server } from 'node:http'
+ * @import { Bench } from './paired.mjs'
+ * @import { Options } from './servers.mjs'
+ * @import { Row } from './table.mjs'
+ */
+
+/**
+ * Our time for a request in µs, and the ratio to it, by the name of the opponent.
+ * @typedef {Record<string, { micros: number, ratio: number }>} Result
+ */
+
 export const SCENARIOS = [
   { what: 'list of 20', path: '/v1/pets', naive: '≥ 1.00' },
   { what: 'one pet', path: '/v1/pets/501', naive: '≥ 1.00' },
@@ -28,9 +40,12 @@ const CONNECTIONS = 50;
 /** Requests: four on each connection, each sent after the response to the one before. */
 const BATCH = 200;
 
+/** @param {Bench} bench */
 export async function measure(bench) {
-  const builds = [bench.dist, bench.against].filter(Boolean);
-  const [warmUps, turns] = [SLICES.warmUps, SLICES.turns].map((count) => count * bench.seconds);
+  const builds = bench.against === undefined ? [bench.dist] : [bench.dist, bench.against];
+  const warmUps = SLICES.warmUps * bench.seconds;
+  const turns = SLICES.turns * bench.seconds;
+  /** @type {Result[][]} */
   const runs = [];
   for (let round = 0; round < bench.rounds; round += 1) {
     bench.progress(`way: round ${round + 1}`);
@@ -40,11 +55,14 @@ export async function measure(bench) {
   }
   return SCENARIOS.map(({ what, naive }, i) => {
     const fastest = parseInt(process.versions.node) < 24 ? '≥ 0.88' : '≥ 0.78';
+    /** @type {Record<string, string>} */
     const goals = { naive, fastest, 'other build': '≥ 0.97' };
-    const micros = median(runs.map((run) => run[i].naive.micros));
+    const results = runs.map((run) => run[i] ?? {});
+    const micros = median(results.map((result) => result['naive']?.micros ?? NaN));
+    /** @type {Row} */
     const row = { What: what, ours: `${micros.toFixed(1)} µs` };
-    for (const name of Object.keys(runs[0][i])) {
-      const ratios = runs.map((run) => run[i][name].ratio);
+    for (const name of Object.keys(results[0] ?? {})) {
+      const ratios = results.map((result) => result[name]?.ratio ?? NaN);
       row[name] = figure(ratios, goals[name]);
     }
     return row;
@@ -53,11 +71,19 @@ export async function measure(bench) {
 
 /** The client's side of a connection in memory; the other side is the server's. */
 class MemorySocket extends Duplex {
+  /** @type {Buffer[] | undefined} */
   received = [];
   receivedBytes = 0;
 
+  /** @override */
   _read() {}
 
+  /**
+   * @override
+   * @param {Buffer} chunk
+   * @param {BufferEncoding} _encoding
+   * @param {() => void} callback
+   */
   _write(chunk, _encoding, callback) {
     this.receivedBytes += chunk.length;
     this.received?.push(chunk);
@@ -69,13 +95,18 @@ class MemorySocket extends Duplex {
   setTimeout() {}
 }
 
+/** @param {Server} server */
 function connectTo(server) {
   const socket = new MemorySocket();
   server.emit('connection', socket);
   return socket;
 }
 
-/** Resolves with the bytes of the response to a request. */
+/**
+ * Resolves with the bytes of the response to a request.
+ * @param {Server} server
+ * @param {Buffer} request
+ */
 async function answerOf(server, request) {
   const socket = connectTo(server);
   socket.push(request);
@@ -83,10 +114,14 @@ async function answerOf(server, request) {
   while (socket.receivedBytes === 0);
   // A header may come before its body.
   await nextTurn();
-  return Buffer.concat(socket.received);
+  return Buffer.concat(socket.received ?? []);
 }
 
-/** Resolves with a function that sends a batch, and resolves with microseconds a request. */
+/**
+ * Resolves with a function that sends a batch, and resolves with microseconds a request.
+ * @param {Server} server
+ * @param {Buffer} request
+ */
 async function openClient(server, request) {
   const { length } = await answerOf(server, request);
   const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(server));
@@ -111,17 +146,24 @@ function nextTurn() {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves, for each scenario, with our time and its ratios: more is better, as with rates. */
-async function measureServers({ services, slices }) {
-  const [own, other] = await Promise.all(services.map(SERVERS.service));
+/**
+ * Prints, for each scenario, our time and its ratios: more is better, as with rates.
+ * @param {{ services: [Options, Options?], slices: { warmUps: number, turns: number } }} job
+ */
+async function measureServers({ services: [own, other], slices }) {
+  const service = await SERVERS.service(own);
+  const otherService = other === undefined ? undefined : await SERVERS.service(other);
+  /** @type {Result[]} */
   const results = [];
   for (const { path } of SCENARIOS) {
     const request = Buffer.from(get(path).request);
-    const answer = (await answerOf(own, request)).toString();
+    const answer = (await answerOf(service, request)).toString();
     if (!answer.startsWith('HTTP/1.1 200')) throw new Error(answer);
+    /** @type {Record<string, Server>} */
     const opponents = { naive: SERVERS.naive({ answer }), fastest: SERVERS.fastest({ answer }) };
-    if (other !== undefined) opponents['other build'] = other;
-    const ours = await openClient(own, request);
+    if (otherService !== undefined) opponents['other build'] = otherService;
+    const ours = await openClient(service, request);
+    /** @type {Result} */
     const result = {};
     for (const [name, server] of Object.entries(opponents)) {
       const pairs = await takeTurns([ours, await openClient(server, request)], slices);
@@ -133,4 +175,4 @@ async function measureServers({ services, slices }) {
   process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit());
 }
 
-if (isMain(import.meta.url)) await measureServers(JSON.parse(process.argv[2]));
+if (isMain(import.meta.url)) await measureServers(JSON.parse(process.argv[2] ?? ''));

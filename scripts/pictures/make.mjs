@@ -21,7 +21,9 @@ const PETS = [
 const SIZE = { width: 1120, height: 900, deviceScaleFactor: 2, mobile: false };
 
 buildTests();
-const support = (path) => import(new URL(`../../.build/test/support/${path}`, import.meta.url));
+/** @param {string} path */
+const support = (path) =>
+  import(new URL(`../../.build/test/support/${path}`, import.meta.url).href);
 const { browser, inBrowser, inLightAndDark, shows, useBrowser } =
   await support('browser/in-browser.js');
 const { KEY } = await support('http/service.js');
@@ -47,6 +49,7 @@ inBrowser('Pictures are made in light and dark', async () => {
   await inLightAndDark(takePicture);
 });
 
+/** @param {string} scheme */
 async function takePicture(scheme) {
   // Up to the metrics, and without the space for a scroll bar.
   const width = await browser.value('document.documentElement.clientWidth');

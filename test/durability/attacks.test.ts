@@ -20,7 +20,7 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
 import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
-import { openScene, type Scene } from './scene.ts';
+import { openScene, PATIENT, type Scene } from './scene.ts';
 
 const CONNECTIONS = 6;
 
@@ -89,7 +89,8 @@ test('After rm -rf of the folder and SIGTERM the pets are in a saved file', asyn
 
 for (const ending of ['SIGKILL', 'SIGTERM'] as const) {
   test(`A data file that is edited, then ${ending}: the next start names the saved file first`, async (t) => {
-    const scene = await openScene(t);
+    const faster = ending === 'SIGTERM' ? PATIENT : 1;
+    const scene = await openScene(t, tempDir(t), faster);
     const { folder, dataFile, service, ledger, port, create } = scene;
     for (let pets = 0; pets < 5; pets += 1) assert.equal((await create()).status, 201);
     // SIGTERM comes before the service can notice.

@@ -7,11 +7,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { end, logged } from '../support/process/process.ts';
-import { openScene, type Scene } from './scene.ts';
+import { until } from '../support/until.ts';
+import { openScene, PATIENT, type Scene } from './scene.ts';
 
 /**
  * How the process is brought into the state; its exit code after a SIGTERM, or how it is killed;
@@ -41,7 +41,7 @@ async function hangInCommit({ dataFile, setFault, create }: Scene): Promise<void
   const before = sizeOf();
   setFault('hang');
   void create();
-  while (sizeOf() === before) await sleep(5);
+  await until(() => sizeOf() > before);
 }
 
 async function repair({ setFault, create }: Scene): Promise<void> {
@@ -65,11 +65,7 @@ async function hangInSave(scene: Scene): Promise<void> {
 async function close({ dataFile, setFault, service }: Scene): Promise<void> {
   setFault('hang');
   service.child.kill('SIGTERM');
-  // On a busy machine the deadline may come first.
-  const hasEnded = (): boolean => service.child.exitCode !== null;
-  const isUnfinished = (): boolean =>
-    readdirSync(dirname(dataFile)).some((name) => name.includes('.unfinished-'));
-  while (!isUnfinished() && !hasEnded()) await sleep(5);
+  await until(() => readdirSync(dirname(dataFile)).some((name) => name.includes('.unfinished-')));
 }
 
 /** How much faster the timers of a process run that has to reach the deadlines of a stop. */
@@ -77,7 +73,7 @@ const FASTER = 20;
 
 for (const [state, enter, code, pets] of ROWS) {
   test(`A process that ends with ${code} while ${state} loses no acknowledged pet`, async (t) => {
-    const scene = await openScene(t, tempDir(t), pets === undefined ? 1 : FASTER);
+    const scene = await openScene(t, tempDir(t), pets === undefined ? PATIENT : FASTER);
     const { service, ledger, dataFile } = scene;
     for (let count = 0; count < 2; count += 1) assert.equal((await scene.create()).status, 201);
     await enter(scene);

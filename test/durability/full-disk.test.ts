@@ -17,8 +17,8 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
-import { assertRefused, end, portOf, startOn } from '../support/process/process.ts';
-import { openScene, type Scene } from './scene.ts';
+import { assertRefused, end, portOf, startFaulty, startOn } from '../support/process/process.ts';
+import { openScene, PATIENT, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
 const DISK_BYTES: number = 2 * MIB;
@@ -45,7 +45,7 @@ test('On a full disk creates are 503 and reads go on, until there is space again
   await end(service, 'SIGKILL');
   fill(ballast);
 
-  const second = startOn(t, dataFile);
+  const second = startFaulty(t, dataFile, PATIENT).service;
   ledger.check(await listAllPets(await portOf(second)));
   assert.match(second.stderr(), /"level":"warn".*Cannot write a new journal.*ENOSPC/);
   // The checkpoint of the stop finds no space either: the journal has every pet.

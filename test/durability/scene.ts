@@ -9,6 +9,9 @@ import { createPet } from '../support/pets/pet-load.ts';
 import { portOf, startFaulty } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 
+/** How much faster the timers of a process run whose stop may take as long as the machine needs. */
+export const PATIENT = 1 / 20;
+
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 
 /** Starts the service; `faster` is how much faster its timers run. */

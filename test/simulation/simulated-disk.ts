@@ -55,7 +55,7 @@ const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
 };
 
 /** What changes the disk, and so can do so in spite of the failure that it reports. */
-const CHANGES: typeof MUTATIONS = [...MUTATIONS, 'makeDirectory', 'sync', 'syncDirectory'];
+export const CHANGES: typeof MUTATIONS = [...MUTATIONS, 'makeDirectory', 'sync', 'syncDirectory'];
 
 const OWNER = { user: 0, group: 0 };
 

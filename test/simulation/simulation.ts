@@ -9,12 +9,12 @@
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { isWhole, SEED } from '../support/extent.ts';
+import { CASE, caseOf, isChosen, isWhole, SEED } from '../support/extent.ts';
 import type { Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge } from './model.ts';
-import type { Fault, OperationKind } from './simulated-disk.ts';
+import { CHANGES, type Fault, type OperationKind } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -34,15 +34,23 @@ export class Tried {
   readonly starts: Set<string> = new Set();
 }
 
-/** Without --all, one in this many is tried. Ended starts are a part of the tried starts. */
-const SAMPLE = { faults: 5, moments: 2, starts: 2, endedStarts: 12 };
+/**
+ * Without --all, one in this many is tried: more of the failures of an operation that changes the
+ * disk. Ended starts are a part of the tried starts.
+ */
+const SAMPLE = { changes: 2, faults: 20, requests: 5, moments: 2, starts: 3, endedStarts: 48 };
 
-/** TEST_CASE='EIO once from operation 57 (sync)' tries only that fault, for a debugger. */
-const ONLY_CASE = process.env['TEST_CASE'];
-
-/** True for one in `oneIn` of the things with different keys, and for all with --all. */
+/**
+ * True for one in `oneIn` of the things with different keys, for all with --all, and for all of a
+ * case that was chosen.
+ */
 export function isInSample(key: string, oneIn: number): boolean {
-  return isWhole || crc32(`${SEED} ${key}`) % oneIn === 0;
+  return isWhole || CASE !== undefined || crc32(`${SEED} ${key}`) % oneIn === 0;
+}
+
+/** Returns the complaints about a case, each with what chooses it. */
+export function complaintsAbout(name: string, complaints: readonly string[]): readonly string[] {
+  return complaints.map((complaint) => `${complaint} (${caseOf(name)})`);
 }
 
 export class Simulation {
@@ -78,7 +86,8 @@ export class Simulation {
       for (const kind of kinds) {
         if (!canMeet(kind, operation.kind)) continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
-        if (!this.#isTried(where, SAMPLE.faults)) continue;
+        const oneIn = CHANGES.includes(operation.kind) ? SAMPLE.changes : SAMPLE.faults;
+        if (!isChosen(where) || !this.#isTried(where, oneIn)) continue;
         yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
       }
     }
@@ -89,20 +98,18 @@ export class Simulation {
     const { requests } = await live(this.#script, { ...this.#options, keepsFrom: Infinity });
     for (let at = 0; at < requests; at += 1) {
       const where = `memory fails ${lasts} from request ${at}`;
-      if (!this.#isTried(where, SAMPLE.faults)) continue;
+      if (!isChosen(where) || !this.#isTried(where, SAMPLE.requests)) continue;
       yield* this.#endEverywhere(where, { memoryFault: { at, lasts } });
     }
   }
 
   #isTried(key: string, oneIn: number): boolean {
-    // A complaint begins with the name of its case. Of that one everything is tried.
-    if (ONLY_CASE !== undefined) return oneIn !== SAMPLE.faults || ONLY_CASE.startsWith(key);
     return this.#options.isSearch === true || isInSample(key, oneIn);
   }
 
   async *#endEverywhere(where: string, fault: LifeOptions): Cases {
     const { complaints, moments } = await live(this.#script, { ...this.#options, ...fault });
-    yield complaints.map((complaint) => `${where}: ${complaint}`);
+    yield complaintsAbout(where, complaints);
     yield* this.#endAll(moments, where, this.#depth);
   }
 
@@ -113,14 +120,15 @@ export class Simulation {
       const moment = `${depth} ${keyOf(image, known)}`;
       if (triedMoments.has(moment) || !this.#isTried(moment, SAMPLE.moments)) continue;
       for (const { how, image: left } of ends(image)) {
+        const after = `${where}: ${how} before ${before}`;
+        if (!isChosen(after)) continue;
         const key = keyOf(left, known);
         if (starts.has(`${depth} ${key}`)) continue;
         for (let covered = depth; covered >= 0; covered -= 1) starts.add(`${covered} ${key}`);
         if (!this.#isTried(key, SAMPLE.starts)) continue;
         const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
-        const after = `${where}: ${how} before ${before}`;
         const life = await this.#restart(left, known, isEnded);
-        yield complaintsOf(life).map((complaint) => `${after}: ${complaint}`);
+        yield complaintsAbout(after, complaintsOf(life));
         if (isEnded) yield* this.#endAll(life.moments, `${after}; then`, depth - 1);
       }
       triedMoments.add(moment);

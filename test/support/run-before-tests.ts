@@ -8,6 +8,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 
+/** Tests without this text in their names do not run: `npm test -- --only TEXT`. */
+const ONLY = process.env['TEST_ONLY'] ?? '';
+
 /** How many cases there were, and what they found wrong. */
 interface Result {
   readonly cases: number;
@@ -25,7 +28,8 @@ export class TestsOfCases {
     await this.#add(name, run, (t, { cases, complaints }) => {
       this.cases += cases;
       t.diagnostic(`${cases} cases`);
-      assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
+      const first = complaints.slice(0, 5).join('\n');
+      assert.ok(complaints.length === 0, `${complaints.length} complaints\n${first}`);
       assert.notEqual(cases, 0);
     });
   }
@@ -45,8 +49,15 @@ export class TestsOfCases {
     run: () => Promise<T>,
     judge: (t: TestContext, value: T) => void,
   ): Promise<void> {
+    if (!name.includes(ONLY)) return;
+    const startedAt = performance.now();
     const [settled] = await Promise.allSettled([run()]);
+    const ms = Math.ceil(performance.now() - startedAt);
+    // A sign of life: a file from which nothing comes is ended.
+    console.log();
     this.#tests.set(name, (t) => {
+      // The report adds it to the time of this test.
+      t.diagnostic(`${ms} ms before the first test`);
       if (settled.status === 'rejected') throw settled.reason;
       judge(t, settled.value);
     });

@@ -44,7 +44,7 @@ export function testScript(name: string, begin: Begin): void {
     .split(/\n{2,}/);
   for (const [index, text] of cases.entries()) {
     const [title = '', ...lines] = text.split('\n');
-    test(title.slice(2), { timeout: 300_000 }, async (t) => {
+    test(title.slice(2), async (t) => {
       const commands = lines.filter((line) => line.startsWith('> '));
       const script = await begin(t, commands[0]!);
       for (const line of commands) {

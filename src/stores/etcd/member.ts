@@ -19,9 +19,9 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import tls from 'node:tls';
-import type { CallResult, FailedCall } from './calls.ts';
+import { etcdClock, type CallResult, type EtcdClock, type FailedCall } from './calls.ts';
 import { decodeResponse } from './etcd-json.ts';
-import type { EtcdOptions } from './etcd-options.ts';
+import type { ClusterOptions, EtcdOptions } from './etcd-options.ts';
 
 /**
  * What is known after a status code of gRPC; after any other, a request is in doubt. A member
@@ -66,10 +66,12 @@ export class Member {
   readonly #isSecure: boolean;
   readonly #agent: http.Agent;
   readonly #options: EtcdOptions;
+  readonly #clock: EtcdClock;
 
-  constructor(url: string, options: EtcdOptions) {
+  constructor(url: string, options: ClusterOptions) {
     this.url = url;
     this.#options = options;
+    this.#clock = options.clock ?? etcdClock;
     this.#url = new URL(url);
     this.#isSecure = this.#url.protocol === 'https:';
     this.#agent = this.#isSecure ? secureAgent(options) : new http.Agent(KEPT_ALIVE);
@@ -91,13 +93,19 @@ export class Member {
       const isLong = body.length > LONG_REQUEST_BYTES;
       let isSent = false;
       const fail = (cause: string, kind: 'in doubt' | 'too long' = 'in doubt'): void => {
-        clearTimeout(timer);
+        stopWaiting();
         // The first call counts.
         resolve({ kind: isSent ? kind : 'unsent', cause: `${this.url}: ${cause}` });
         request.destroy();
       };
       const waitMs = timeoutMs + Math.floor(body.length / MIN_SENT_PER_MS);
-      const timer = setTimeout(() => fail(`no response within ${waitMs} ms`), waitMs);
+      const wait = (): (() => void) =>
+        this.#clock.every(waitMs, () => fail(`no response within ${waitMs} ms`));
+      let stopWaiting = wait();
+      const waitAgain = (): void => {
+        stopWaiting();
+        stopWaiting = wait();
+      };
       request.on('socket', (socket) => {
         if (isLong) return;
         const connected = this.#isSecure ? 'secureConnect' : 'connect';
@@ -106,14 +114,14 @@ export class Member {
       });
       request.on('error', (error) => fail(this.#causeOf(error)));
       request.on('response', (response) => {
-        const beganAt = performance.now();
+        const beganAt = this.#clock.now();
         const chunks: Buffer[] = [];
         let length = 0;
         response.on('data', (chunk: Buffer) => {
-          timer.refresh();
+          waitAgain();
           length += chunk.length;
           chunks.push(chunk);
-          const takenMs = performance.now() - beganAt;
+          const takenMs = this.#clock.now() - beganAt;
           const allowedMs = Math.min(MAX_RESPONSE_MS, waitMs + length / MIN_BYTES_PER_MS);
           if (length > MAX_RESPONSE_BYTES) fail('the response is too long', 'too long');
           else if (takenMs > allowedMs) fail('it responds too slowly');
@@ -121,7 +129,7 @@ export class Member {
         response.on('error', (error) => fail(error.message));
         response.on('close', () => fail('the connection ended within the response'));
         response.on('end', () => {
-          clearTimeout(timer);
+          stopWaiting();
           const decoded = decodeResponse(Buffer.concat(chunks).toString('utf8'));
           if ('kind' in decoded) return resolve(decoded);
           const unknown = `the response, with HTTP status ${response.statusCode}, is not from etcd`;
@@ -133,7 +141,7 @@ export class Member {
       request.write(body.slice(0, -1), (error) => {
         if (error || request.destroyed) return;
         isSent = true;
-        timer.refresh();
+        waitAgain();
         request.end(body.slice(-1));
       });
     });

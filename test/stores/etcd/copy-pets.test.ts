@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { etcdClock } from '../../../src/stores/etcd/calls.ts';
 import { exportPets, importPets, type ImportedData } from '../../../src/stores/etcd/import-pets.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
@@ -13,20 +12,20 @@ import { loadDataFile } from '../../../src/stores/copies.ts';
 import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
-import { openStore, simulated } from '../../support/etcd/opened-store.ts';
+import {
+  openStore,
+  runStanding,
+  simulated,
+  standingClock,
+} from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
-import { SERVER_JS } from '../../support/process/process.ts';
-import { run } from '../../support/process/program.ts';
 
 const cluster = await clusterOfFile(1);
 const urls = cluster.endpoints.join(',');
 
 /** Runs the command; returns its exit code and all that it wrote. */
-function copyPets(...args: readonly string[]): string {
-  const { status, text } = run(process.execPath, [SERVER_JS, 'copy-pets', ...args]);
-  return `${status} ${text}`;
-}
+const copyPets = (...args: readonly string[]): string => runStanding(['copy-pets', ...args]);
 
 const intoEtcd = (from: string, prefix: string): string =>
   copyPets('--from', from, '--to-etcd', urls, '--etcd-prefix', prefix);
@@ -111,7 +110,7 @@ test('An import of a pet that is too long for etcd is refused before it writes',
     });
     writeFileSync(from, `[${pets.join(',')}]`);
     const etcd = new SimulatedEtcd();
-    const deps = { calls: etcd.calls(), clock: etcdClock };
+    const deps = { calls: etcd.calls(), clock: standingClock() };
     const done = importPets(deps, 'p/', await loadDataFile(nodeDisk, from), () => undefined);
     if (refusal === undefined) await done;
     else await assert.rejects(done, { message: refusal });
@@ -123,7 +122,7 @@ test('An import that fails at any call is completed by the next one', async (t) 
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
   const data = await loadDataFile(nodeDisk, from);
-  const other = { pets: new PetTable(), keys: new IdempotencyKeys(etcdClock) };
+  const other = { pets: new PetTable(), keys: new IdempotencyKeys(standingClock()) };
   // The first call only reads, and the second one makes the log.
   let [last, isWhole] = [2, false];
   for (; !isWhole; last += 1) {
@@ -132,7 +131,7 @@ test('An import that fails at any call is completed by the next one', async (t) 
     let sent = 0;
     const breaking = etcd.calls(() => ((sent += 1) > last ? 'refused' : 'answered'));
     const run = (pets: ImportedData, calls = etcd.calls()): Promise<void> =>
-      importPets({ calls, clock: etcdClock }, 'p/', pets, () => undefined);
+      importPets({ calls, clock: standingClock() }, 'p/', pets, () => undefined);
     isWhole = await run(data, breaking).then(
       () => true,
       () => false,
@@ -144,7 +143,7 @@ test('An import that fails at any call is completed by the next one', async (t) 
       await assert.rejects(run(other), /Another import/);
       await run(data);
     }
-    const { pets } = await exportPets({ calls: etcd.calls(), clock: etcdClock }, 'p/');
+    const { pets } = await exportPets({ calls: etcd.calls(), clock: standingClock() }, 'p/');
     assert.ok(Buffer.concat([...pets.chunks()]).equals(Buffer.concat([...data.pets.chunks()])));
   }
   assert.ok(last > 10, `${last} calls`);

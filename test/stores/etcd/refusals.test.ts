@@ -9,12 +9,22 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CallCount } from '../../../src/stores/etcd/calls.ts';
 import { gateway, needsEtcd, rangeOf, startCluster } from '../../support/etcd/cluster.ts';
-import { callsOf, fastClock, openFast, openStore } from '../../support/etcd/opened-store.ts';
-import { REFUSED, rex } from '../../support/etcd/opened-store.ts';
+import {
+  callsOf,
+  idle,
+  init,
+  jumpingClock,
+  openStore,
+  REFUSED,
+  rex,
+  standingClock,
+} from '../../support/etcd/opened-store.ts';
 import { isWhole } from '../../support/extent.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { CERTIFICATE_PEM, EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
 
@@ -57,18 +67,35 @@ async function enableAuth(t: TestContext, endpoint = '') {
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-async function open(t: TestContext, size: number, hasAuth = false, opening = openFast) {
+async function open(t: TestContext, size: number, hasAuth = false) {
   const cluster = await startCluster(t, { size });
   const auth = hasAuth ? await enableAuth(t, cluster.endpoints[0]) : undefined;
   const options = { endpoints: cluster.endpoints, ...auth?.user };
-  await initEtcd(options);
-  return { ...cluster, options, auth, store: await opening(t, options) };
+  await init(options);
+  const time = new TestClock();
+  const store = await openStore(t, { ...options, clock: standingClock(time) });
+  return { ...cluster, options, auth, time, store };
 }
 
-/** Waits for the readiness or the problem of the store. */
+/** How long a read is retried, and a failure is the store's problem. */
+const READ_MS = 5_000;
+
+/** Reads, which is retried, and refused with this error when its time is over. */
+async function expectRefusal(
+  { store, time }: Pick<Opened, 'store' | 'time'>,
+  outcome: CallCount['outcome'],
+  error: object,
+): Promise<void> {
+  const read = assert.rejects(async () => store.get(1n), error);
+  await until(() => callsOf(store, { call: 'read', outcome }) > 0);
+  await idle(time);
+  await time.pass(READ_MS);
+  const late = nextTurn().then(() => assert.fail('The read is not refused in time'));
+  await Promise.race([read, late]);
+}
+
+/** Waits until the store is ready. */
 const ready = ({ store }: Opened): Promise<void> => until(() => store.problem() === undefined);
-const outOfReach = ({ store }: Opened): Promise<void> =>
-  until(() => store.problem()?.startsWith('The etcd cluster cannot be used') === true);
 
 /** Begins a fault, or ends it. */
 type SetFault = (opened: Opened, isOn: boolean) => unknown;
@@ -98,9 +125,8 @@ const REFUSALS: readonly [fault: string, cause: string, canRead: boolean, SetFau
 describe('What real members refuse', { concurrency: 4 }, () => {
   for (const [fault, cause, canRead, set] of REFUSALS) {
     test(`With ${fault} creates fail${canRead ? '' : ', and reads'}`, needsEtcd, async (t) => {
-      const opening = canRead ? openStore : openFast;
-      const opened = await open(t, 1, !fault.includes('alarm'), opening);
-      const { options, store } = opened;
+      const opened = await open(t, 1, !fault.includes('alarm'));
+      const { options, time, store } = opened;
       const outcome = fault.includes('NOSPACE') ? 'no space' : 'refused';
       const message = new RegExp(cause);
       await store.create(rex);
@@ -109,21 +135,25 @@ describe('What real members refuse', { concurrency: 4 }, () => {
       assert.match(store.problem() ?? '', message);
       if (canRead) {
         assert.equal((await store.get(1n))?.name, 'Rex');
+        await idle(time);
         // It is ready again without a create.
-        await ready(opened);
+        await time.pass(READ_MS);
+        assert.equal(store.problem(), undefined);
         assert.equal((await openStore(t, options)).count().total, 1);
-        assert.equal(await initEtcd(options), 'found');
+        assert.equal(await init(options), 'found');
       } else {
-        await outOfReach(opened);
+        await expectRefusal(opened, outcome, { ...REFUSED, message });
+        assert.match(store.problem() ?? '', /^The etcd cluster cannot be used/);
         assert.match(store.problem() ?? '', message);
-        assert.ok(callsOf(store, { call: 'read', outcome }) > 0);
-        await assert.rejects(async () => store.get(1n), { ...REFUSED, message });
         await assert.rejects(store.create(rex), REFUSED);
         const refused = new RegExp(`^The etcd cluster refuses: .*${cause}$`);
         await assert.rejects(openStore(t, options), { ...REFUSED, message: refused });
       }
       assert.equal(callsOf(store, { call: 'create', outcome }), 1, 'the others are not proposed');
       await set(opened, false);
+      await idle(time);
+      // After so long the password is sent again.
+      await time.pass(10_000);
       await ready(opened);
       assert.equal((await store.create(rex)).id, 2n);
     });
@@ -131,19 +161,28 @@ describe('What real members refuse', { concurrency: 4 }, () => {
 
   test('Without a majority reads are refused, until it is back', needsEtcd, async (t) => {
     const opened = await open(t, 3);
-    const { members, store } = opened;
-    const [, second, third] = members;
+    const { members, time, store } = opened;
+    const [first, second, third] = members;
     await Promise.all([second?.kill(), third?.kill()]);
-    await assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
-    await outOfReach(opened);
+    let isRefused = false;
+    const read = assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
+    void read.finally(() => (isRefused = true));
+    // The first member responds to nothing that needs a leader.
+    const isOut = (): boolean =>
+      isRefused && store.problem()?.startsWith('The etcd cluster cannot be used') === true;
+    for (; !isOut(); await nextTurn()) await time.pass(250);
+    await read;
     await assert.rejects(store.create(rex), REFUSED);
     assert.equal(callsOf(store, { call: 'create' }), 0, 'no create is proposed any more');
     second?.restart();
+    await opened.ready([first!, second!]);
+    // Ends the requests that were sent before.
+    await time.pass(READ_MS);
     await ready(opened);
   });
 
   test('A pet that is too long for etcd is refused before it is sent', needsEtcd, async (t) => {
-    const { options, store } = await open(t, 1, false, openStore);
+    const { options, store } = await open(t, 1);
     const longest = { ...rex, name: 'x'.repeat(1 << 20) };
     const tooLong = { ...rex, name: 'x'.repeat((1 << 20) + 1024) };
     await assert.rejects(store.create(tooLong), { name: 'InvalidPetError' });
@@ -187,7 +226,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     args.push('--trusted-ca-file', ca!);
     const { endpoints, members } = await startCluster(t, { size: 1, args, isSecure: true });
     const options = { endpoints, caFile: ca, certFile, keyFile };
-    await initEtcd(options);
+    await init(options);
     const refused = [
       [{ caFile: undefined }, /for 10 seconds: .*certificate/],
       [{ certFile: undefined, keyFile: undefined }, /the member requires a client certificate/],
@@ -197,17 +236,18 @@ describe('What real members refuse', { concurrency: 4 }, () => {
       ],
     ] as const;
     const rejections = refused.map(([wrong, expected]) =>
-      assert.rejects(openStore(t, { ...options, clock: fastClock, ...wrong }), expected),
+      assert.rejects(openStore(t, { ...options, clock: jumpingClock(), ...wrong }), expected),
     );
     await Promise.all(rejections);
-    const store = await openFast(t, options);
+    const time = new TestClock();
+    const store = await openStore(t, { ...options, clock: standingClock(time) });
     assert.equal((await store.create(rex)).id, 1n);
     // The files are read again for each connection.
     fileOf('cert', 'broken');
     await members[0]?.kill();
     members[0]?.restart();
     // A read finds that the connection is cut; a create would be in doubt.
-    await assert.rejects(async () => store.list({ limit: 1 }), REFUSED);
+    await expectRefusal({ store, time }, 'unsent', REFUSED);
     await assert.rejects(store.create(rex), REFUSED);
     fileOf('cert', CERTIFICATE_PEM);
     // Creates are refused until a read finds the cluster.

@@ -7,17 +7,27 @@ import assert from 'node:assert/strict';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
-import { fastClock, openFast, openStore, rex } from '../../support/etcd/opened-store.ts';
+import {
+  callsOf,
+  idle,
+  init,
+  jumpingClock,
+  openStore,
+  rex,
+  standingClock,
+} from '../../support/etcd/opened-store.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+
+/** After this time an idle store reads. */
+const BEAT_MS = 1_000;
 
 test('A process ends its work after a backup is restored, idle or not', needsEtcd, async (t) => {
   const cluster = await startCluster(t);
   const { members, endpoints } = cluster;
-  await initEtcd({ endpoints });
+  await init({ endpoints });
   const first = await openStore(t, { endpoints });
   await first.create(rex);
   await first.close();
@@ -30,7 +40,8 @@ test('A process ends its work after a backup is restored, idle or not', needsEtc
   await cluster.ready();
   const busy = await openStore(t, { endpoints });
   for (let i = 0; i < 2; i += 1) await busy.create(rex);
-  const idle = await openStore(t, { endpoints });
+  const time = new TestClock();
+  const idler = await openStore(t, { endpoints, clock: standingClock(time) });
   await cluster.kill();
 
   const two = members.slice(1);
@@ -38,20 +49,28 @@ test('A process ends its work after a backup is restored, idle or not', needsEtc
     rmSync(dataFolder, { recursive: true });
     cpSync(join(backup, dataFolder), dataFolder, { recursive: true });
   }
+  // It is sent until a member has answered.
+  const created = assert.rejects(busy.create(rex), /StoreUnavailableError|OutcomeUnknownError/);
   for (const member of two) member.restart();
-  let isLost = false;
-  const lost = busy.lost.finally(() => (isLost = true));
-  while (!isLost) {
-    // A create must not be acknowledged in the old state: it would have the id 4 there.
-    await assert.rejects(busy.create(rex), /StoreUnavailableError|OutcomeUnknownError/);
-    // A create may be refused without a call; then only a pause lets reads go on.
-    await sleep(20);
-  }
-  for (const { message } of [await lost, await idle.lost]) {
+  await created;
+  await time.pass(BEAT_MS);
+  for (const { message } of [await busy.lost, await idler.lost]) {
     assert.match(message, /an older state was restored\. Restart the service/);
   }
+  // It would have the id 4 in the old state.
+  await assert.rejects(busy.create(rex), /StoreUnavailableError/);
   // A new process continues with the pets of the backup.
-  const next = await openFast(t, { endpoints });
+  const strange: unknown[] = [];
+  const later = new TestClock();
+  const next = await openStore(t, {
+    endpoints,
+    clock: standingClock(later),
+    log: (_level, event, { endpoint } = {}) => {
+      if (event === 'An etcd endpoint belongs to another cluster') strange.push(endpoint);
+    },
+  });
+  let isLost = false;
+  void next.lost.then(() => (isLost = true));
   assert.equal((await next.create(rex)).id, 2n);
 
   // A restore with another token makes another cluster.
@@ -61,19 +80,28 @@ test('A process ends its work after a backup is restored, idle or not', needsEtc
     member.restart(['--data-dir', data, '--initial-cluster-token', 'another']);
   }
   await cluster.ready(two);
-  const startedAt = fastClock.now();
+  await later.pass(BEAT_MS);
+  await until(() => strange.length === 2);
+  // Ten seconds after the first response, and not before.
+  const calls = (): number => callsOf(next, { call: 'read' });
+  const before = calls();
+  await later.pass(9_999);
+  await until(() => isLost || calls() > before + 1);
+  await idle(later);
+  assert.equal(isLost, false);
+  await later.pass(BEAT_MS);
   assert.match((await next.lost).message, /Most endpoints have answered for another etcd/);
-  assert.ok(fastClock.now() - startedAt > 5_000, 'ten seconds after the first response');
   await assert.rejects(openStore(t, { endpoints }), /There is no log under petstore\//);
   // A member that was made anew by mistake makes a start impossible, with the others and alone.
   members[0]?.restartAlone(join(backup, 'alone'));
-  let refused = '';
-  while (!/belong to different clusters, .* to one and .* to another/.test(refused)) {
-    refused = await openEtcdStore({ endpoints }).then(String, String);
-    await sleep(20);
-  }
+  await cluster.ready(members.slice(0, 1));
+  const different = /belong to different clusters, .* to one and .* to another/;
+  await assert.rejects(openStore(t, { endpoints }), different);
   await Promise.all(two.map((member) => member.kill()));
-  const alone = { endpoints, clock: fastClock };
-  await assert.rejects(openStore(t, alone), /1 of 3 endpoints have answered, 2 must; /);
-  await assert.rejects(initEtcd(alone), /1 of 3 endpoints have answered, 3 must/);
+  const alone = (): object => ({ endpoints, clock: jumpingClock() });
+  await assert.rejects(
+    openStore(t, { endpoints, ...alone() }),
+    /1 of 3 endpoints have answered, 2 must; /,
+  );
+  await assert.rejects(init({ endpoints, ...alone() }), /1 of 3 endpoints have answered, 3 must/);
 });

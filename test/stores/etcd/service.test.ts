@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { rangeOf, clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
+import { init, STANDING_CLOCK } from '../../support/etcd/opened-store.ts';
 import { rounds } from '../../support/extent.ts';
 import {
   addPet,
@@ -21,9 +21,9 @@ const { endpoints } = cluster;
 
 /** Starts a service, on a log that is made first, if it does not exist. */
 async function start(t: TestContext, prefix: string, urls = endpoints): Promise<Process> {
-  await initEtcd({ endpoints, prefix });
+  await init({ endpoints, prefix });
   const env = { PETSTORE_API_KEYS: KEY, PETSTORE_ETCD_PREFIX: prefix };
-  return startFor(t, ['--port', '0', '--etcd', urls.join(',')], { env });
+  return startFor(t, ['--port', '0', '--etcd', urls.join(',')], { env, hook: STANDING_CLOCK });
 }
 
 describe('The service on etcd', { concurrency: 3 }, () => {

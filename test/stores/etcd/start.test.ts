@@ -6,11 +6,15 @@ import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { joiningOf } from '../../../src/stores/etcd/join-cluster.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
-import { commitsOfOne, openStore, rex, simulated } from '../../support/etcd/opened-store.ts';
-import { openSimulated } from '../../support/etcd/opened-store.ts';
+import {
+  commitsOfOne,
+  openSimulated,
+  openStore,
+  rex,
+  runStanding,
+  simulated,
+} from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
-import { SERVER_JS } from '../../support/process/process.ts';
-import { run } from '../../support/process/program.ts';
 
 const cluster = await clusterOfFile(1);
 const { endpoints } = cluster;
@@ -110,8 +114,7 @@ test('A start is aborted while it reads', async (t) => {
 /** Runs a command of the service with this prefix; returns its exit code and what it wrote. */
 function command(prefix: string, ...args: readonly string[]): string {
   const env = { PETSTORE_ETCD: endpoints.join(','), PETSTORE_ETCD_PREFIX: prefix };
-  const { status, text } = run(process.execPath, [SERVER_JS, ...args], env);
-  return `${status} ${text}`;
+  return runStanding(args, env);
 }
 
 test('init-etcd makes a log once, and a service never makes one', needsEtcd, async (t) => {

@@ -8,6 +8,7 @@ import { PET_STATUSES, type PetStatus } from '../../../src/model/pet.ts';
 import { formatMembers, formatPet } from '../../../src/model/pet-text.ts';
 import type { PetQuery } from '../../../src/model/pet-store.ts';
 import { PetTable, type TablePet } from '../../../src/stores/table/pet-table.ts';
+import { rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 /** How ids follow each other, as the step to the next one. */
@@ -22,7 +23,7 @@ for (const [how, step] of Object.entries(steps)) {
   for (const range of ['from 1 on', 'up to 2^63 - 1']) {
     test(`A table with ids ${how}, ${range}, equals a plain array at each length`, () => {
       const random = createRandom(how.length + range.length);
-      const gaps = Array.from({ length: 1500 }, () => step(random));
+      const gaps = Array.from({ length: rounds(500, 1500) }, () => step(random));
       const span = gaps.reduce((sum, gap) => sum + gap, 0n);
       const table = new PetTable();
       const model: TablePet[] = [];
@@ -85,7 +86,7 @@ test('Adding pets takes no memory if room was reserved for them', () => {
   });
   const random = createRandom(11);
   let id = 0n;
-  for (let round = 0; round < 300; round += 1) {
+  for (let round = 0; round < rounds(100, 300); round += 1) {
     const pets = Array.from({ length: 1 + random.below(200) }, () => {
       id += random.oneIn(10) ? 2n : 1n;
       const size = random.below(100) === 0 ? 200_000 : random.below(300);

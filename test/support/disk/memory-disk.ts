@@ -11,10 +11,15 @@ export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>
   const simulated = new SimulatedDisk();
   const disk = {
     ...simulated.startProcess(),
+    /** The files' paths. */
+    paths(): readonly string[] {
+      const { names } = simulated.image;
+      return [...names.keys()].filter((path) => names.get(path) !== FOLDER);
+    },
     /** The files' contents by path, as latin1 text: a character for each byte. */
     contents(): Record<string, string> {
-      const paths = [...simulated.image.names].filter(([, id]) => id !== FOLDER);
-      return Object.fromEntries(paths.map(([path]) => [path, disk.read(path).toString('latin1')]));
+      const entries = disk.paths().map((path) => [path, disk.read(path).toString('latin1')]);
+      return Object.fromEntries(entries) as Record<string, string>;
     },
     /** The file's bytes; throws when there is none. */
     read(path: string): Buffer {
@@ -36,6 +41,6 @@ export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>
 /** The files as they are now, without the process that uses them. */
 export function copyOf(memory: MemoryDisk): MemoryDisk {
   return createMemoryDisk(
-    Object.fromEntries(Object.keys(memory.contents()).map((path) => [path, memory.read(path)])),
+    Object.fromEntries(memory.paths().map((path) => [path, memory.read(path)])),
   );
 }

@@ -1,4 +1,4 @@
-/** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a fast clock. */
+/** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a test's clock. */
 
 import type { TestContext } from 'node:test';
 import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
@@ -7,6 +7,10 @@ import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-sto
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
 import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
+import { SERVER_JS } from '../process/process.ts';
+import { run } from '../process/program.ts';
+import { TestClock } from '../test-clock.ts';
+import { until } from '../until.ts';
 import { SimulatedEtcd, type FateOf } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -14,17 +18,54 @@ export const rex = { name: 'Rex', categoryId: 1n } as const;
 /** The error of a call that certainly stored nothing. */
 export const REFUSED = { name: 'StoreUnavailableError' } as const;
 
-/** Opens the store; it closes with the test. */
+/**
+ * A clock for stores on real members, on which time passes only if the test says so: no call takes
+ * too long because the machine is slow. Pauses between attempts are real.
+ */
+export function standingClock(time = new TestClock()): EtcdClock {
+  return { ...etcdClock, ...time.options, sleep: etcdClock.sleep };
+}
+
+/** The same for a process that is sent SIGTERM: a module that Node runs before the service. */
+export const STANDING_CLOCK = `
+  const now = performance.now();
+  performance.now = () => now;
+  process.once('SIGTERM', () => delete performance.now);
+`;
+
+/** Runs the service's program so to its end; returns its exit code and all that it wrote. */
+export function runStanding(args: readonly string[], env: Record<string, string> = {}): string {
+  const hook = `data:text/javascript,${encodeURIComponent(STANDING_CLOCK)}`;
+  const { status, text } = run(process.execPath, ['--import', hook, SERVER_JS, ...args], env);
+  return `${status} ${text}`;
+}
+
+/** A clock on which only pauses take time, and no real time: ten seconds are about 25 attempts. */
+export function jumpingClock(): EtcdClock {
+  return { ...etcdClock, ...new TestClock().options };
+}
+
+/** Opens the store, with a standing clock if none is given; it closes with the test. */
 export async function openStore(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
-  const store = await openEtcdStore(options);
+  const store = await openEtcdStore({ clock: standingClock(), ...options });
   t.after(() => store.close());
   return store;
 }
 
-/** As `openStore`, and makes the log as the command `init-etcd` does. */
+/** Makes the log as the command `init-etcd` does. */
+export function init(options: ClusterOptions): Promise<'made' | 'found'> {
+  return initEtcd({ clock: standingClock(), ...options });
+}
+
+/** As `openStore`, on a log that is made first. */
 export async function openInitialized(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
-  await initEtcd(options);
+  await init(options);
   return openStore(t, options);
+}
+
+/** Resolves when a store with this clock waits for no response: its own timers are three. */
+export function idle(time: TestClock): Promise<void> {
+  return until(() => time.timers === 3);
 }
 
 /** Options for a store on a simulated etcd, with a clock of its own if none is given. */
@@ -65,33 +106,4 @@ export function callsOf(store: EtcdStore, values: Partial<CallCount>): number {
     .stats()
     .calls!.filter((call) => names.every((name) => call[name] === values[name]))
     .reduce((sum, { value }) => sum + value, 0);
-}
-
-/** How many times as fast time passes on a fast clock. */
-export const FACTOR = 3;
-
-/**
- * A clock for stores on real members on which time passes three times as fast: deadlines of seconds
- * pass sooner. The timeouts of single HTTP requests do not use it.
- */
-export const fastClock: EtcdClock = {
-  ...etcdClock,
-  now: () => performance.now() * FACTOR,
-  sleep: (ms) => etcdClock.sleep(ms / FACTOR),
-  every: (ms, callback) => etcdClock.every(ms / FACTOR, callback),
-};
-
-/**
- * As `openStore`, with a clock whose time passes fast as soon as the store is open: on a busy
- * machine a start needs more than two seconds.
- */
-export async function openFast(t: TestContext, options: ClusterOptions): Promise<EtcdStore> {
-  let openedAt = Infinity;
-  const now = (): number => {
-    const ms = performance.now();
-    return ms + Math.max(0, ms - openedAt) * (FACTOR - 1);
-  };
-  const store = await openStore(t, { ...options, clock: { ...fastClock, now } });
-  openedAt = performance.now();
-  return store;
 }

@@ -107,8 +107,11 @@ export class SimulatedEtcd {
   /** Returns the entries in a range, in the order of their keys: etcd visits each of them. */
   visit({ key, range_end: end }: Range): readonly (readonly [string, Buffer])[] {
     const first = decode(key);
-    // The range of a single key ends before the next possible key.
-    const last = end === undefined ? `${first}\0` : decode(end);
+    if (end === undefined) {
+      const value = this.entries.get(first);
+      return value === undefined ? [] : [[first, value]];
+    }
+    const last = decode(end);
     return [...this.entries]
       .filter(([name]) => name >= first && name < last)
       .sort(([a], [b]) => (a < b ? -1 : 1));

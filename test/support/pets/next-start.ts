@@ -16,7 +16,8 @@ export async function textsOf(store: PetStore): Promise<readonly string[]> {
   const texts: string[] = [];
   for (let after: bigint | undefined = 0n; after !== undefined;) {
     const page = await store.list({ limit: 1000, after });
-    texts.push(...page.pets.map(({ text }) => text));
+    // JSON writes no line feed inside a string as it is. To parse each pet takes ten times as long.
+    if (page.text !== '[]') texts.push(...page.text.slice(1, -1).split(',\n'));
     after = page.next;
   }
   return texts;

@@ -23,6 +23,27 @@ export async function createPet(
   return outcome;
 }
 
+/** Sends a create with a key: again, if one is without a response. A 201 is in the ledger. */
+export async function createPetOnce(
+  connection: Wire,
+  ledger: PetLedger,
+  random: Random,
+): Promise<Outcome> {
+  const body = ledger.unanswered.pop() ?? ledger.newPet(random);
+  const key = `Idempotency-Key: ${createHash('md5').update(body).digest('hex')}`;
+  let outcome = await connection.send('POST', '/v1/pets', body, [key]);
+  if (outcome.status === 201) {
+    ledger.addAnswer(outcome, body);
+    // As a client that lost the response.
+    const { body: first } = outcome;
+    if (random.oneIn(4)) outcome = await connection.send('POST', '/v1/pets', body, [key]);
+    if (outcome.status === 201) assert.equal(outcome.body, first);
+  } else {
+    ledger.unanswered.push(body);
+  }
+  return outcome;
+}
+
 /**
  * Starts so many clients that create, and half as many that read. With keys, clients send a pet
  * without a response again, and some pets with one.
@@ -36,22 +57,11 @@ export function startLoad(
 ) {
   const outcomes: Outcome[] = [];
   let isStopped = false;
-  const create = (connection: Wire): Promise<Outcome> => createPet(connection, ledger, random);
-  const createOnce = async (connection: Wire): Promise<Outcome> => {
-    const body = ledger.unanswered.pop() ?? ledger.newPet(random);
-    const key = `Idempotency-Key: ${createHash('md5').update(body).digest('hex')}`;
-    let outcome = await connection.send('POST', '/v1/pets', body, [key]);
-    if (outcome.status === 201) {
-      ledger.addAnswer(outcome, body);
-      // As a client that lost the response.
-      const { body: first } = outcome;
-      if (random.oneIn(4)) outcome = await connection.send('POST', '/v1/pets', body, [key]);
-      if (outcome.status === 201) assert.equal(outcome.body, first);
-    } else {
-      ledger.unanswered.push(body);
-    }
-    return outcome;
-  };
+  /** Requests that are sent from now on may meet a service that stops. */
+  let mayBeLate = false;
+  let lost = 0;
+  const create = (connection: Wire): Promise<Outcome> =>
+    (hasKeys ? createPetOnce : createPet)(connection, ledger, random);
   const read = async (connection: Wire): Promise<Outcome> => {
     const near = Math.max(0, ledger.lastId - random.below(5));
     const path = random.oneIn(2) ? `/v1/pets?limit=100&after=${near}` : `/v1/pets/${near + 1}`;
@@ -66,8 +76,10 @@ export function startLoad(
       if (connection === undefined) return void outcomes.push({ status: 'cut', received: REFUSED });
       try {
         for (let isOpen = true; isOpen;) {
+          const isInTime = !mayBeLate;
           const outcome = await send(connection);
           outcomes.push(outcome);
+          if (outcome.status === 'cut' && isInTime) lost += 1;
           // Some connections are new, some are idle when a stop comes, and some are about to send.
           isOpen = !isStopped && !random.oneIn(10) && isKept(outcome);
           if (random.oneIn(4)) await sleep(random.below(4));
@@ -77,18 +89,26 @@ export function startLoad(
       }
     }
   };
-  const kinds = Array.from({ length: creators }, () => (hasKeys ? createOnce : create));
+  const kinds = Array.from({ length: creators }, () => create);
   const readers = Array.from({ length: Math.ceil(creators / 2) }, () => read);
   const ended = Promise.all([...kinds, ...readers].map(repeat)).then(() => outcomes);
+  let hasEnded = false;
+  const onEnd = (): void => void (hasEnded = true);
+  ended.then(onEnd, onEnd);
   return {
     /** Resolves, with every outcome, when all connections have come to an end. */
     ended,
+    /** Tells when a stop of the service begins, and when another one is ready. */
+    stopping: (isStopping: boolean): void => void (mayBeLate = isStopping),
+    /** How many requests that were sent before a stop began are without a response. */
+    lost: (): number => lost,
     /** Ends each connection after its next response. */
     stop: (): void => void (isStopped = true),
     /** Resolves when so many pets were answered, and rejects if a response was wrong. */
     async answered(pets: number): Promise<void> {
       const goal = ledger.answered + pets;
-      await Promise.race([until(() => ledger.answered >= goal), ended]);
+      await until(() => ledger.answered >= goal || hasEnded);
+      if (hasEnded) await ended;
     },
   };
 }

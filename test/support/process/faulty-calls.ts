@@ -1,6 +1,7 @@
 /**
  * Faults in a real process, which loads this module by `node --import`: `fdatasync` fails or hangs
- * as the file in FAULT_FILE says at the time of the call, and timers run FASTER times as fast.
+ * as the file in FAULT_FILE says at the time of the call, and timers run FASTER times as fast. If
+ * that is less than 1, only those of a second or more run slower: they are deadlines.
  */
 
 import fs from 'node:fs';
@@ -27,6 +28,6 @@ syncBuiltinESMExports();
 for (const name of ['setTimeout', 'setInterval'] as const) {
   const original = globalThis[name] as (callback: () => void, ms?: number) => NodeJS.Timeout;
   const faster = (callback: () => void, ms = 0): NodeJS.Timeout =>
-    original(callback, ms / Number(FASTER));
+    original(callback, ms / (ms < 1_000 ? Math.max(1, Number(FASTER)) : Number(FASTER)));
   Object.assign(globalThis, { [name]: faster });
 }

@@ -60,7 +60,7 @@ export function startProgram(
     /** What the process has written so far. */
     stdout: (): string => stdout,
     stderr: (): string => stderr,
-    /** Resolves when that holds of what the process has written. Rejects if the process ends first. */
+    /** Resolves when that holds of what it has written. Rejects if the process ends first. */
     wrote,
     /** Resolves with the exit code, or with the name of the signal that ended the process. */
     async exit(): Promise<number | string> {
