@@ -5,9 +5,10 @@ export type { ApiKeyOption, NamedApiKey } from './app/api-keys.ts';
 export type { AppOptions } from './app/app-options.ts';
 export type { Logger, LogLevel } from './base/logger.ts';
 export { VERSION } from './base/version.ts';
-export { connectionsOf, createHttpServer } from './http/http-server.ts';
+export { connectionsOf } from './http/http-server.ts';
 export type { Limits } from './http/limits.ts';
 export { stopServer } from './http/stop-server.ts';
+export { createOpenNetworkServer as createHttpServer } from './open-network/open-network-server.ts';
 export type { Int64 } from './base/int64.ts';
 export {
   stringifyPet,

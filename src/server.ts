@@ -21,8 +21,9 @@ import { quote } from './base/quote.ts';
 import { VERSION, nodeVersionProblem } from './base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
-import { connectionsOf, createHttpServer } from './http/http-server.ts';
+import { connectionsOf } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
+import { createOpenNetworkServer } from './open-network/open-network-server.ts';
 import { createJsonLogger } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
 import { FailureReport } from './stores/failure-report.ts';
@@ -124,7 +125,7 @@ async function run(config: Config): Promise<void> {
       processStats: () => readProcessStats(process),
     },
   });
-  const server = createHttpServer(app.listener);
+  const server = createOpenNetworkServer(app.listener, {}, logger);
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));
   const onSignal = stopOnSignals(app, server);

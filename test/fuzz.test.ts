@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Logger } from '../src/base/logger.ts';
 import { connectionsOf } from '../src/http/http-server.ts';
-import type { ErrorCode } from '../src/http/api-error.ts';
+import type { ErrorCode } from '../src/api/api-error.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { CASE, caseOf, rounds, SEED } from './support/extent.ts';
 import type { RawAnswer } from './support/http/answers.ts';

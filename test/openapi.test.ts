@@ -16,7 +16,8 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../src/model/pet-sto
 import { openapiOperation } from '../src/web/openapi/openapi.ts';
 import type { Named, ResponseObject } from '../src/web/openapi/types.ts';
 import { healthOperations } from '../src/ops/health.ts';
-import type { RequestSummary } from '../src/http/handle-request.ts';
+import type { ResponseSummary } from '../src/http/handle-request.ts';
+import type { HttpRequest } from '../src/http/operation.ts';
 import { createMetrics, type MetricsSources } from '../src/ops/metrics.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import {
@@ -45,13 +46,20 @@ test('The longest Idempotency-Key has a backslash before each of 255 characters'
   assert.ok(DESCRIPTION_TEXT.includes(`"maxLength":${longest.length}`));
 });
 
-test('A request that began earlier and ends later moves no last use back', (t) => {
-  const metrics = createMetrics({} as MetricsSources);
+test('A request that began earlier and ends later moves no last use back', async (t) => {
+  const metrics = createMetrics({
+    store: createMemoryStore,
+    problem: () => undefined,
+    keyNames: () => ['shop'],
+    timeOfDay: () => performance.now(),
+    runtime: undefined,
+  });
   t.after(() => metrics.close());
-  const keyUse = { name: '', requests: 0, lastUsedAt: 0 };
-  const summary = { keyUse, status: 200, bodyBytes: 0 } as unknown as RequestSummary;
-  for (const startedAt of [2, 1]) metrics.countRequest({ ...summary, startedAt }, 0);
-  assert.deepEqual([keyUse.requests, keyUse.lastUsedAt], [2, 2]);
+  const summary = { keyName: 'shop', status: 200, bodyBytes: 0 } as ResponseSummary;
+  for (const startedAt of [2500, 1500]) metrics.countResponse({ ...summary, startedAt }, 0);
+  const { body } = await metrics.operation.handle({} as HttpRequest);
+  assert.match(body!, /^petstore_api_key_requests_total\{key="shop"\} 2$/m);
+  assert.match(body!, /^petstore_api_key_last_used_timestamp_seconds\{key="shop"\} 2$/m);
 });
 
 test('The description names exactly the operations that the service has', (t) => {

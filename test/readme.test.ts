@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OPTION_NAMES } from '../src/app/app-options.ts';
 import { VERSION } from '../src/base/version.ts';
 import { PROCESS_SETTINGS } from '../src/process/config.ts';
-import { STATUS_OF_CODE } from '../src/http/api-error.ts';
+import { STATUS_OF_CODE } from '../src/api/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import type { PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';

@@ -3,7 +3,7 @@
  * open). The description and the reference show this table.
  */
 
-import { STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
+import { STATUS_OF_CODE, type ErrorCode } from './api-error.ts';
 
 export interface ErrorMeaning {
   /** The HTTP status. */
@@ -70,8 +70,7 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
 };
 
 export const ERROR_CODES: Readonly<Record<string, ErrorMeaning>> = Object.fromEntries(
-  Object.entries(STATUS_OF_CODE).map(([code, status]) => {
-    const [description, remedy] = MEANINGS[code as ErrorCode];
-    return [code, { status, description, remedy }];
+  Object.entries(MEANINGS).map(([code, [description, remedy]]) => {
+    return [code, { status: STATUS_OF_CODE[code as ErrorCode], description, remedy }];
   }),
 );

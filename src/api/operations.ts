@@ -7,9 +7,9 @@
 import crypto from 'node:crypto';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
-import { ApiError, unavailable } from '../http/api-error.ts';
-import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
-import type { ApiRequest, Operation } from '../http/operation.ts';
+import type { HttpError } from '../http/http-error.ts';
+import { jsonResponse, NO_HEADERS, type HttpResponse } from '../http/http-response.ts';
+import type { HttpRequest, Operation } from '../http/operation.ts';
 import {
   DEFAULT_LIMIT,
   EXPECTED_STATUS,
@@ -21,10 +21,11 @@ import {
   KeyReusedError,
   OutcomeUnknownError,
   StoreUnavailableError,
-  type MaybePromise,
   type PetStore,
 } from '../model/pet-store.ts';
 import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
+import { apiError, unavailable } from './api-error.ts';
+import { invalidJson, readJsonText } from './json-body.ts';
 
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;
@@ -49,21 +50,21 @@ export function petOperations(
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => listPets(storeForRead(), request, path),
+      handle: async (request) => listPets(storeForRead(), request, path),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => createPet(storeForCreate(), request, path),
+      handle: async (request) => createPet(storeForCreate(), request, path),
     },
     {
       name: 'getPet',
       method: 'GET',
       path: PET_PATH,
       needsKey: true,
-      handle(request) {
+      async handle(request) {
         if (timeOfDay() >= removedAt) throw removedError(path);
         return getPet(storeForRead(), request, deprecation);
       },
@@ -86,9 +87,9 @@ function successorLink(path: string): readonly string[] {
   return ['Link', `<${path}>; rel="successor-version"`];
 }
 
-function removedError(path: string): ApiError {
+function removedError(path: string): HttpError {
   const message = `getPet was removed on ${GET_PET_REMOVED_ON}, use ${path}`;
-  return new ApiError('operation_removed', message, successorLink(path));
+  return apiError('operation_removed', message, successorLink(path));
 }
 
 /**
@@ -96,24 +97,23 @@ function removedError(path: string): ApiError {
  * Link header field leads to the next page (RFC 8288). That page starts after the last id of this
  * one. So it does not shift if pets are added, and the last page costs as little as the first.
  */
-function listPets(
+async function listPets(
   store: PetStore,
-  { query }: ApiRequest,
+  { query }: HttpRequest,
   path: string,
-): ApiResponse | Promise<ApiResponse> {
+): Promise<HttpResponse> {
   const parameters = readListParameters(query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
-  return mapMaybePromise(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
-    if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
-    // The same query for pets after the id `next`. No value needs percent-encoding.
-    const limitPart = parameters.limit === undefined ? '' : `limit=${limit}&`;
-    const statusPart = status === undefined ? '' : `status=${status}&`;
-    const nextPage = `${path}?${limitPart}${statusPart}after=${next}`;
-    return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
-  });
+  const { text, textBytes, next } = await store.list({ limit, status, after });
+  if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
+  // The same query for pets after the id `next`. No value needs percent-encoding.
+  const limitPart = parameters.limit === undefined ? '' : `limit=${limit}&`;
+  const statusPart = status === undefined ? '' : `status=${status}&`;
+  const nextPage = `${path}?${limitPart}${statusPart}after=${next}`;
+  return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
 }
 
-/** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
+/** Reads the query of listPets, and ignores unknown parameters. Throws an HttpError (400). */
 function readListParameters(query: string) {
   if (query === '') return NONE_GIVEN;
   // URLSearchParams drops one leading question mark. A mark that the client sent stays.
@@ -137,7 +137,7 @@ function readListParameters(query: string) {
   );
   // The only parameter that is not in the spec: pets with a greater id.
   const after = read('after', parseInt64, EXPECTED_AFTER);
-  if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
+  if (problems.length > 0) throw apiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
 }
 
@@ -151,13 +151,17 @@ function readLimit(text: string): number | undefined {
 }
 
 /** createPet (section 4.2). Responds when the pet is durable. */
-async function createPet(store: PetStore, request: ApiRequest, path: string): Promise<ApiResponse> {
+async function createPet(
+  store: PetStore,
+  request: HttpRequest,
+  path: string,
+): Promise<HttpResponse> {
   const key = readKeyHash(request);
   if (key !== undefined && store.createOnce === undefined) {
     // If the key were ignored, a retry would store the pet twice.
     throw invalidKey(NO_KEYS);
   }
-  const newPet = parseBody(await request.readBody());
+  const newPet = parseBody(await readJsonText(request));
   const created =
     key === undefined
       ? { pet: await store.create(newPet), isReplayed: false }
@@ -179,9 +183,13 @@ const NO_KEYS =
 
 /**
  * Returns the key hash of a request, 32 hex digits, or undefined if it has no key. Throws an
- * ApiError (400) if the key is invalid.
+ * HttpError (400) if the key is invalid.
  */
-export function readKeyHash({ idempotencyKey: value, apiKey }: ApiRequest): string | undefined {
+export function readKeyHash({
+  header,
+  apiKey,
+}: Pick<HttpRequest, 'header' | 'apiKey'>): string | undefined {
+  const value = header('idempotency-key');
   if (value === undefined) return undefined;
   const key = value.startsWith('"')
     ? QUOTED_STRING.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
@@ -221,20 +229,20 @@ const MAX_LENGTH = 255;
 /** A string of RFC 9651 section 3.3.3, the form that the draft requires, without parameters. */
 const QUOTED_STRING: RegExp = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
-function invalidKey(message: string): ApiError {
-  return new ApiError('invalid_idempotency_key', message);
+function invalidKey(message: string): HttpError {
+  return apiError('invalid_idempotency_key', message);
 }
 
 /**
- * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.
+ * Returns the NewPet in the body (spec section 2). Throws an HttpError (400) that names each fault.
  */
-function parseBody(body: Buffer): NewPet {
+function parseBody(text: string): NewPet {
   try {
-    return parseNewPet(body.toString());
+    return parseNewPet(text);
   } catch (error) {
-    if (error instanceof InvalidPetError) throw new ApiError('invalid_body', error.message);
+    if (error instanceof InvalidPetError) throw apiError('invalid_body', error.message);
     if (!(error instanceof SyntaxError)) throw error;
-    throw new ApiError('invalid_json', `The body is not valid JSON: ${error.message}`);
+    throw invalidJson(`The body is not valid JSON: ${error.message}`);
   }
 }
 
@@ -242,34 +250,26 @@ function parseBody(body: Buffer): NewPet {
  * getPet (section 4.3, deprecated). A petId that is not an int64 gets 404, like any other unknown
  * pet: the spec lists no 400.
  */
-function getPet(
+async function getPet(
   store: PetStore,
-  { pathParameter: petId }: ApiRequest,
+  { pathParameter: petId }: HttpRequest,
   headers: readonly string[],
-): ApiResponse | Promise<ApiResponse> {
+): Promise<HttpResponse> {
   const id = parseInt64(petId);
-  return mapMaybePromise(id === undefined ? undefined : store.get(id), (pet) => {
-    if (pet !== undefined) return jsonResponse(200, pet.text, headers);
-    throw new ApiError('not_found', `There is no pet with the id ${quote(petId)}`, headers);
-  });
-}
-
-/** Calls `use` with the value: immediately if it is known, else when its promise resolves. */
-function mapMaybePromise<T, U>(value: MaybePromise<T>, use: (value: T) => U): U | Promise<U> {
-  // A store of another program may return a promise of its own kind.
-  const isKnown = typeof (value as Partial<Promise<T>> | undefined)?.then !== 'function';
-  return isKnown ? use(value as T) : Promise.resolve(value).then(use);
+  const pet = id === undefined ? undefined : await store.get(id);
+  if (pet !== undefined) return jsonResponse(200, pet.text, headers);
+  throw apiError('not_found', `There is no pet with the id ${quote(petId)}`, headers);
 }
 
 /**
  * Converts an error that is a store's answer to a valid request. Returns undefined for any other
  * one, which is a bug: an InvalidPetError, too, since the body was checked before.
  */
-export function fromStoreError(error: unknown): ApiError | undefined {
+export function fromStoreError(error: unknown): HttpError | undefined {
   if (error instanceof StoreUnavailableError) {
     return unavailable(error.message, error.retryAfterSeconds);
   }
-  if (error instanceof OutcomeUnknownError) return new ApiError('outcome_unknown', error.message);
-  if (error instanceof KeyReusedError) return new ApiError('idempotency_key_reused', error.message);
+  if (error instanceof OutcomeUnknownError) return apiError('outcome_unknown', error.message);
+  if (error instanceof KeyReusedError) return apiError('idempotency_key_reused', error.message);
   return undefined;
 }

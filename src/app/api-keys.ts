@@ -6,7 +6,7 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isObject } from '../base/exact-json.ts';
 import type { Problem } from '../base/problem.ts';
-import type { ApiKey, KeyUse } from '../http/request-header.ts';
+import type { ApiKey } from '../http/authentication.ts';
 
 export interface NamedApiKey {
   /** The text of the key, or `sha256:` and the 64 hex digits of its digest. */
@@ -100,32 +100,27 @@ export function keyNameProblem(name: unknown): string | undefined {
 interface Keyring {
   /** Returns the key with this text, or undefined if there is none. */
   find(token: string): ApiKey | undefined;
-  /** One for each name. Keys without a name have the name ''. */
-  readonly uses: readonly KeyUse[];
+  /** Each name once. Keys without a name have the name ''. */
+  readonly names: ReadonlySet<string>;
 }
 
 /**
- * Puts keys in force. A name that was already in force keeps its counts.
+ * Puts keys in force.
  *
  * A key is compared in constant time with every key of its length: the time depends on the lengths
  * of the keys, and not on their content. If only the SHA-256 digest of a key is known, the service
  * hashes what a client sends, until it has seen the key once. Hashing each request would cost 20 %
  * of the throughput.
  */
-export function createKeyring(
-  apiKeys: readonly ApiKeyOption[],
-  before: readonly KeyUse[] = [],
-): Keyring {
-  const earlier = new Map(before.map((use) => [use.name, use]));
-  const uses = new Map<string, KeyUse>();
+export function createKeyring(apiKeys: readonly ApiKeyOption[]): Keyring {
+  const names = new Set<string>();
   const known: Secret[] = [];
   const digests: Secret[] = [];
-  for (const { key, name = '', only } of apiKeys.map(namedKey)) {
-    const use = uses.get(name) ?? earlier.get(name) ?? { name, requests: 0, lastUsedAt: 0 };
-    uses.set(name, use);
+  for (const { key, name = '', only: right } of apiKeys.map(namedKey)) {
+    names.add(name);
     const digest = digestIn(key);
-    if (digest === undefined) known.push(secretOf(Buffer.from(key), { use, only }));
-    else digests.push(secretOf(Buffer.from(digest, 'hex'), { use, only }));
+    if (digest === undefined) known.push(secretOf(Buffer.from(key), { name, right }));
+    else digests.push(secretOf(Buffer.from(digest, 'hex'), { name, right }));
   }
   const find = (token: string): ApiKey | undefined => {
     const found = findEqual(known, token);
@@ -136,7 +131,7 @@ export function createKeyring(
     if (match !== undefined) known.push(secretOf(presented, match));
     return match && known.at(-1);
   };
-  return { find, uses: [...uses.values()] };
+  return { find, names };
 }
 
 /** Returns the hex digits of a key that is given as its digest, or undefined for any other key. */
@@ -151,9 +146,9 @@ interface Secret extends ApiKey {
   readonly presented: Buffer;
 }
 
-function secretOf(bytes: Buffer, { use, only }: Omit<ApiKey, 'text'>): Secret {
+function secretOf(bytes: Buffer, { name, right }: Omit<ApiKey, 'text'>): Secret {
   const [text, presented] = [bytes.toString('latin1'), Buffer.alloc(bytes.length)];
-  return { text, use, only, bytes, presented };
+  return { text, name, right, bytes, presented };
 }
 
 /**

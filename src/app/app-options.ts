@@ -15,7 +15,6 @@ import {
   type Check,
   type Problem,
 } from '../base/problem.ts';
-import { MAX_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { isOrigin } from '../ops/cors.ts';
 import type { Runtime } from '../ops/runtime.ts';
@@ -69,6 +68,9 @@ export const aFile: Check = condition(
   'the path of a file, without a slash at its end, or its file: URL',
   (value) => pathOf(value) !== undefined,
 );
+
+/** A page of 100 bodies has to fit into one string, which has at most 512 MiB in V8. */
+const MAX_BODY_LIMIT_BYTES: number = 5 << 20;
 
 const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   dataFile: aFile,

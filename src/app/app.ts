@@ -23,14 +23,15 @@ import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from '../web/openapi/openapi.ts';
 import { createPathHint } from '../web/openapi/path-hint.ts';
 import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../api/operations.ts';
-import { safeLogger, silentLogger, type Logger } from '../base/logger.ts';
+import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { assertNoProblems } from '../base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
+import { methodsOf } from '../http/router.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
 import { StoreUnavailableError, type PetStore, type WherePetsAre } from '../model/pet-store.ts';
-import { identifyRequest, logRequest } from '../ops/logs.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
+import { createRequestIds, logResponse } from '../ops/logs.ts';
 import { createMetrics } from '../ops/metrics.ts';
 import { checkDataFile } from '../stores/copies.ts';
 import { openFileStore } from '../stores/file/file-store.ts';
@@ -111,7 +112,7 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics({
     store: storeForRead,
     problem,
-    keyUses: () => keys.uses,
+    keyNames: () => keys.names,
     timeOfDay: now,
     runtime,
   });
@@ -122,23 +123,33 @@ export function createApp(options: AppOptions): App {
     metrics.operation,
     ...(page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
   ];
+  const requestIds = accessLog ? createRequestIds() : undefined;
   const listener = createListener({
     operations,
     prefix,
     protectedPath: BASE_PATH,
-    findKey: (token) => keys.find(token),
+    apiKeys: { find: (token) => keys.find(token), realm: 'petstore' },
+    policies: [
+      ...(requestIds === undefined ? [] : [requestIds]),
+      ...(corsOrigins.length > 0 ? [createCors(corsOrigins, methodsOf(operations))] : []),
+    ],
     hintFor: createPathHint(operations, prefix, `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`),
     bodyLimitBytes,
     isStopping: () => isStopping,
-    logger,
-    toApiError: fromStoreError,
+    toHttpError: fromStoreError,
+    onFailure(error, { request, path }) {
+      const { method = '' } = request;
+      const requestId = requestIds?.idOf(request) ?? '';
+      const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+      logger('error', 'A request failed', { requestId, method, path, cause });
+    },
     onResponse(summary) {
       const seconds = (performance.now() - summary.startedAt) / 1000;
-      metrics.countRequest(summary, seconds);
-      if (accessLog) logRequest(logger, summary, seconds);
+      metrics.countResponse(summary, seconds);
+      if (requestIds !== undefined) {
+        logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
+      }
     },
-    identify: accessLog ? identifyRequest : undefined,
-    cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
   });
 
   const open = async (): Promise<void> => {
@@ -154,7 +165,7 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
-      keys = createKeyring(apiKeys, keys.uses);
+      keys = createKeyring(apiKeys);
       warnOfKeys(apiKeys);
     },
     drain() {

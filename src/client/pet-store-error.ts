@@ -1,6 +1,6 @@
 /** PetStoreError: every failure of a call except an abort by the caller or an invalid argument. */
 
-import type { ErrorCode } from '../http/api-error.ts';
+import type { ErrorCode } from '../api/api-error.ts';
 
 /** The client's own codes. All others are from the service's Error body. */
 export type ClientErrorCode =

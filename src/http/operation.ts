@@ -1,34 +1,31 @@
-/** Operation: one method of one path, and its handler. The API is a table of operations. */
+/** Operation: one method of one path, and its handler. An API is a table of operations. */
 
-import type { ApiResponse } from './api-response.ts';
+import type { HttpResponse } from './http-response.ts';
 
 export interface Operation {
   readonly name: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A router's pattern: literal segments, and perhaps a parameter in braces at the end. */
   readonly path: string;
-  /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
-  readonly needsKey: boolean | 'metrics';
   /**
-   * Returns the response, or a promise if it is not known yet: a promise costs 10 % of a short
-   * request. Throws or rejects with an ApiError for an error response.
+   * False if no API key is needed; true if it needs a key that is valid for everything; or a right,
+   * if a key with only that is enough, too.
    */
-  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
+  readonly needsKey: boolean | string;
+  /** Resolves with the response. Rejects with an HttpError for an error response. */
+  handle(request: HttpRequest): Promise<HttpResponse>;
 }
 
 /** The part of a request that a handler sees. */
-export interface ApiRequest {
+export interface HttpRequest {
   /** The value of the path's parameter, decoded, or '' if it has none. */
   readonly pathParameter: string;
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
   /** The API key of the request, or '' if none is needed. */
   readonly apiKey: string;
-  /** The header field Idempotency-Key. */
-  readonly idempotencyKey: string | undefined;
-  /**
-   * Resolves with the body: valid UTF-8, not empty, within the limit. Rejects as readBody does
-   * (request-body.ts).
-   */
+  /** Returns the header field with this name, in small letters; several lines of it are joined. */
+  header(name: string): string | undefined;
+  /** Resolves with the body, within the limit. Rejects as readBody does (request-body.ts). */
   readBody(): Promise<Buffer>;
 }

@@ -1,23 +1,16 @@
 /**
- * The request body: JSON text in UTF-8 (RFC 8259 section 8.1), not longer than the limit.
- *
- * If the header alone is a reason to refuse the request, no byte of the body is read, and a client
- * that waits for "100 Continue" sends none.
+ * The request body, not longer than the limit. A handler reads it when it has found no other reason
+ * to refuse the request: until then a client that waits for "100 Continue" sends none.
  *
  * A server that createHttpServer did not make has already sent "100 Continue" by itself: its
  * clients see that twice, and a refusal only after it.
  */
 
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
-import { announcesBody, fieldOf } from './request-header.ts';
+import { announcesBody, fieldOf } from './fields.ts';
+import { httpError, type HttpError } from './http-error.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
-
-/** A page of 100 bodies has to fit into one string, which has at most 512 MiB in V8. */
-export const MAX_BODY_LIMIT_BYTES: number = 5 << 20;
 
 /** The client closed the connection before its request was complete. */
 export class ClientGoneError extends Error {
@@ -25,50 +18,23 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
- * plain Error (a 500) if other code of the process, such as a body parser, has read the body.
+ * Resolves with the body, which may be empty. Rejects with an HttpError (413), with ClientGoneError,
+ * or with a plain Error (a 500) if other code of the process, such as a body parser, has read it.
  */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limitBytes: number,
 ): Promise<Buffer> {
-  checkMediaType(request);
   if (Number(fieldOf(request, 'content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
   const isWaiting = fieldOf(request, 'expect') !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
   // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
-  const body = announcesBody(request) ? await readBytes(request, limitBytes) : EMPTY;
-  if (body.length === 0) throw invalidJson('A body is required, and it must be JSON');
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    throw invalidJson('The body starts with a byte order mark, which JSON does not allow');
-  }
-  if (!isUtf8(body)) throw invalidJson('The body is not valid UTF-8');
-  return body;
-}
-
-function invalidJson(message: string): ApiError {
-  return new ApiError('invalid_json', message);
+  return announcesBody(request) ? readBytes(request, limitBytes) : EMPTY;
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);
-
-/** A comma outside quotes would mean that the field was sent twice. */
-const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
-
-function checkMediaType(request: IncomingMessage): void {
-  const contentType = fieldOf(request, 'content-type');
-  if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
-    const message = `Content-Type must be application/json, not ${quote(contentType)}`;
-    throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);
-  }
-  const contentEncoding = fieldOf(request, 'content-encoding');
-  if (contentEncoding !== undefined) {
-    const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
-    throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
-  }
-}
 
 /**
  * Collects the body in one buffer that doubles as it fills. A list of chunks would take 400 bytes
@@ -85,7 +51,8 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     const onData = (chunk: Buffer): void => {
       const end = length + chunk.length;
       if (end > limitBytes) {
-        request.off('data', onData);
+        // Whether the body is read to its end, does not depend on what has arrived already.
+        request.off('data', onData).pause();
         return reject(tooLarge(limitBytes));
       }
       if (length === 0) {
@@ -103,6 +70,6 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
   });
 }
 
-function tooLarge(limitBytes: number): ApiError {
-  return new ApiError('body_too_large', `The body is longer than the limit of ${limitBytes} bytes`);
+function tooLarge(limitBytes: number): HttpError {
+  return httpError('body_too_large', `The body is longer than the limit of ${limitBytes} bytes`);
 }

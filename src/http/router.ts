@@ -7,7 +7,7 @@
  */
 
 import type { Operation } from './operation.ts';
-import { percentDecode } from './request-header.ts';
+import { percentDecode } from './target.ts';
 
 /** All operations of one path. */
 export interface Route {
@@ -31,15 +31,14 @@ export function createRouter(
   /** By the path up to the parameter. */
   const patterns = new Map<string, Route>();
   for (const operation of operations) {
-    const { method, path, needsKey } = operation;
+    const { path, needsKey } = operation;
     const start = `${prefix}${path.replace(/\{.*\}$/, '')}`;
     const routes = path.endsWith('}') ? patterns : literals;
     const route = routes.get(start) ?? { operations: new Map<string, Operation>(), needsKey };
     // A request is authenticated before its method is looked at.
     if (route.needsKey !== needsKey) throw new Error(`All operations of ${path} need the same key`);
     routes.set(start, route);
-    route.operations.set(method, operation);
-    if (method === 'GET') route.operations.set('HEAD', operation);
+    for (const method of methodsOf([operation])) route.operations.set(method, operation);
   }
   return (path) => {
     const literal = literals.get(path);
@@ -49,4 +48,14 @@ export function createRouter(
     const parameter = route && percentDecode(path.slice(start.length));
     return route && parameter ? { route, parameter } : undefined;
   };
+}
+
+/** Returns the methods of the operations, in their order. Whatever has GET has HEAD. */
+export function methodsOf(operations: Iterable<Operation>): readonly string[] {
+  const methods = new Set<string>();
+  for (const { method } of operations) {
+    methods.add(method);
+    if (method === 'GET') methods.add('HEAD');
+  }
+  return [...methods];
 }

@@ -5,24 +5,33 @@
  * preflight comes before authentication: it has only the constants below, and the allowed origin.
  */
 
-import type { CorsPolicy } from '../http/handle-request.ts';
-import { emptyResponse } from '../http/api-response.ts';
+import type { Policy } from '../http/handle-request.ts';
+import { emptyResponse, NO_HEADERS } from '../http/http-response.ts';
 
-/** `origins` has origins such as `https://shop.example`, or `*` for all. */
-export function createCors(origins: readonly string[]): CorsPolicy {
+/**
+ * Returns the policy for these origins, such as `https://shop.example`, or `*` for all, and for the
+ * methods that operations have.
+ */
+export function createCors(origins: readonly string[], methods: readonly string[]): Policy {
   const allowsAll = origins.includes('*');
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (allowsAll || origins.includes(origin));
   // A cache must not reuse a response that depends on the origin for another origin.
   const vary = allowsAll ? [] : ['Vary', 'Origin'];
+  const preflight = emptyResponse([
+    ...['Access-Control-Allow-Methods', methods.join(', ')],
+    ...PREFLIGHT_HEADERS,
+  ]);
   return {
-    preflight({ method, headers }) {
+    respond({ method, headers }) {
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;
-      return emptyResponse(PREFLIGHT_HEADERS);
+      return preflight;
     },
-    headersFor(origin) {
+    headersFor({ headers: { origin } }, { headers }) {
+      // A response that any web page may read has that field already.
+      if (headers.includes('Access-Control-Allow-Origin')) return NO_HEADERS;
       if (!isAllowed(origin)) return vary;
       return ['Access-Control-Allow-Origin', allowsAll ? '*' : origin, ...vary, ...EXPOSED];
     },
@@ -30,7 +39,6 @@ export function createCors(origins: readonly string[]): CorsPolicy {
 }
 
 const PREFLIGHT_HEADERS: readonly string[] = Object.entries({
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST',
   'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
   'Access-Control-Max-Age': '600',
 }).flat();

@@ -1,8 +1,8 @@
 /** Health checks for supervisors, without an API key. */
 
-import { unavailable } from '../http/api-error.ts';
+import { unavailable } from '../api/api-error.ts';
+import { jsonResponse, type HttpResponse } from '../http/http-response.ts';
 import type { Operation } from '../http/operation.ts';
-import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 
 /** `problem` returns why the service is not ready for requests, or undefined if it is ready. */
 export function healthOperations(problem: () => string | undefined): readonly Operation[] {
@@ -16,8 +16,8 @@ export function healthOperations(problem: () => string | undefined): readonly Op
   ];
 }
 
-function healthOperation(name: string, handle: () => ApiResponse): Operation {
-  return { name, method: 'GET', path: `/${name}`, needsKey: false, handle };
+function healthOperation(name: string, handle: () => HttpResponse): Operation {
+  return { name, method: 'GET', path: `/${name}`, needsKey: false, handle: async () => handle() };
 }
 
-const OK: ApiResponse = jsonResponse(200, '{"status":"ok"}');
+const OK: HttpResponse = jsonResponse(200, '{"status":"ok"}');

@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../base/logger.ts';
-import type { RequestSummary } from '../http/handle-request.ts';
+import type { Policy, ResponseSummary } from '../http/handle-request.ts';
 
 /** JSON.stringify escapes each line feed, so no value can forge a line. */
 export function createJsonLogger(writeLine: (line: string) => void): Logger {
@@ -29,8 +29,31 @@ export function createJsonLogger(writeLine: (line: string) => void): Logger {
 /** Limits a line, whatever a client sent or a disk reported. A stack trace fits. */
 const MAX_TEXT_LENGTH = 4096;
 
+/** The ids of requests, which their responses carry. */
+export interface RequestIds extends Policy {
+  idOf(request: IncomingMessage): string;
+}
+
+export function createRequestIds(): RequestIds {
+  const ids = new WeakMap<IncomingMessage, string>();
+  const idOf = (request: IncomingMessage): string => {
+    const id = ids.get(request) ?? identify(request);
+    ids.set(request, id);
+    return id;
+  };
+  return {
+    idOf,
+    respond(request) {
+      // The log asks for both when the response is known. By then the client may have gone.
+      idOf(request);
+      return undefined;
+    },
+    headersFor: (request) => ['X-Request-Id', idOf(request)],
+  };
+}
+
 /** Returns a request's id: its X-Request-Id if that is short and plain, or else a new one. */
-export function identifyRequest({ headers, socket }: IncomingMessage): string {
+function identify({ headers, socket }: IncomingMessage): string {
   // Makes Node.js remember it: a closed socket no longer knows it.
   void socket.remoteAddress;
   const given = headers['x-request-id'];
@@ -39,14 +62,19 @@ export function identifyRequest({ headers, socket }: IncomingMessage): string {
 
 const PLAIN_ID: RegExp = /^[A-Za-z0-9._-]{1,64}$/;
 
-export function logRequest(logger: Logger, summary: RequestSummary, seconds: number): void {
+export function logResponse(
+  logger: Logger,
+  summary: ResponseSummary,
+  requestId: string,
+  seconds: number,
+): void {
   logger('info', 'Answered', {
-    requestId: summary.requestId,
+    requestId,
     client: summary.request.socket.remoteAddress ?? '',
     method: summary.request.method ?? '',
     path: summary.path,
     operation: summary.operation ?? '',
-    key: summary.keyUse?.name ?? '',
+    key: summary.keyName ?? '',
     status: summary.status,
     bytes: summary.bodyBytes,
     durationMs: Math.round(seconds * 1e6) / 1000,

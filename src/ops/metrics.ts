@@ -9,17 +9,16 @@
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import { VERSION } from '../base/version.ts';
+import type { ResponseSummary } from '../http/handle-request.ts';
+import { textResponse } from '../http/http-response.ts';
 import type { Operation } from '../http/operation.ts';
-import { textResponse } from '../http/api-response.ts';
-import type { KeyUse } from '../http/request-header.ts';
-import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, PetStore, WherePetsAre } from '../model/pet-store.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
-  countRequest(summary: RequestSummary, seconds: number): void;
+  countResponse(summary: ResponseSummary, seconds: number): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
   /** Stops measuring the event loop. */
@@ -32,7 +31,8 @@ export interface MetricsSources {
   store(): PetStore;
   /** Returns why a create cannot be stored, as far as the service knows, or undefined. */
   problem(): string | undefined;
-  keyUses(): readonly KeyUse[];
+  /** Returns the names of the API keys in force, each once. Keys without a name have ''. */
+  keyNames(): Iterable<string>;
   /** The time of day in milliseconds since 1970. */
   timeOfDay(): number;
   /** What the program around the app reports, if it reports anything. */
@@ -40,18 +40,18 @@ export interface MetricsSources {
 }
 
 export function createMetrics(sources: MetricsSources): Metrics {
-  const responses: ResponseCounts = { byOperation: new Map(), bytes: 0 };
+  const responses: ResponseCounts = { byOperation: new Map(), byKey: new Map(), bytes: 0 };
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   return {
-    countRequest({ operation = '', keyUse, startedAt, status, bodyBytes }, seconds) {
-      if (keyUse !== undefined) {
-        keyUse.requests += 1;
+    countResponse({ operation = '', keyName, startedAt, status, bodyBytes }, seconds) {
+      const { byOperation, byKey } = responses;
+      if (keyName !== undefined) {
+        const { requests, lastUsedAt } = byKey.get(keyName) ?? UNUSED;
         // A request that began earlier may end later.
-        keyUse.lastUsedAt = Math.max(keyUse.lastUsedAt, startedAt);
+        byKey.set(keyName, { requests: requests + 1, lastUsedAt: Math.max(lastUsedAt, startedAt) });
       }
       responses.bytes += bodyBytes;
-      const { byOperation } = responses;
       let counts = byOperation.get(operation);
       if (counts === undefined) {
         counts = { byStatus: new Map(), duration: new Histogram(DURATION_BOUNDS) };
@@ -65,7 +65,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: 'metrics',
-      handle: () =>
+      handle: async () =>
         textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, eventLoop))),
     },
     close: () => eventLoop.disable(),
@@ -85,9 +85,19 @@ const LOCATIONS: readonly WherePetsAre[] = ['data file', 'saved file', 'memory']
 interface ResponseCounts {
   /** The numbers of responses by status, and their times. */
   readonly byOperation: Map<string, { byStatus: Map<number, number>; duration: Histogram }>;
+  /** The uses of all API keys with one name. */
+  readonly byKey: Map<string, KeyUse>;
   /** Of all bodies. */
   bytes: number;
 }
+
+interface KeyUse {
+  readonly requests: number;
+  /** When the last request began, by performance.now(); 0 before the first. */
+  readonly lastUsedAt: number;
+}
+
+const UNUSED: KeyUse = { requests: 0, lastUsedAt: 0 };
 
 /** Returns all metrics, of which those without a value have no lines. */
 function readMetrics(
@@ -99,7 +109,9 @@ function readMetrics(
   const store = sources.store().stats?.();
   const where = sources.store().durability?.();
   const running = runtime?.processStats?.();
-  const uses = sources.keyUses();
+  const uses = Array.from(sources.keyNames(), (name) => {
+    return { name, ...(responses.byKey.get(name) ?? UNUSED) };
+  });
   const operations = [...responses.byOperation];
   // The monotonic clock measures the age of a use, since the time of day may have been corrected.
   const startOfClock = sources.timeOfDay() - performance.now();

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { readKeyHash } from '../../src/api/operations.ts';
-import type { ApiRequest } from '../../src/http/operation.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { ask } from '../support/http/wire.ts';
@@ -22,7 +21,7 @@ async function told(response: Response): Promise<readonly [number, string | null
 }
 
 const hash = (idempotencyKey?: string): string | undefined =>
-  readKeyHash({ idempotencyKey, apiKey: 'a' } as ApiRequest);
+  readKeyHash({ header: () => idempotencyKey, apiKey: 'a' });
 
 /** Keys, and how they may be written in quotes. */
 const QUOTED: readonly (readonly [one: string, other: string])[] = [

@@ -4,9 +4,9 @@
  */
 
 import { INT64_MAX, INT64_MIN } from '../../base/int64.ts';
-import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../../http/api-error.ts';
 import { PET_STATUSES } from '../../model/pet.ts';
 import type { HeaderObject, Named, OpenApi, ResponseObject, Schema } from './types.ts';
+import type { ErrorCode } from '../../api/api-error.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
 import { deprecationHeaders, PETS_PATH } from '../../api/operations.ts';
 
@@ -41,7 +41,7 @@ export function describedError(
 ): ResponseObject {
   const errors = Object.entries(examples).map(([name, example]) => {
     const [code, message] = example.split(/: (.*)/) as [ErrorCode, string];
-    return [name, new ApiError(code, message)] as const;
+    return [name, { code, message, status: ERROR_CODES[code]!.status }] as const;
   });
   const codes = new Set([...errors.map(([, { code }]) => code), ...withoutExample]);
   const meanings = Array.from(codes, (code) => ERROR_CODES[code]!);
@@ -49,8 +49,8 @@ export function describedError(
   const sentences = meanings.map(({ status, description }) =>
     isOneStatus ? description : `${status}: ${description}`,
   );
-  const bodies = Object.fromEntries(errors.map(([name, { body }]) => [name, body]));
-  return { description: sentences.join('. '), headers, content: jsonOf('Error', bodies) };
+  const content = jsonOf('Error', Object.fromEntries(errors));
+  return { description: sentences.join('. '), headers, content };
 }
 
 /** Describes a header field that each such response has, if it is not `optional`. */
@@ -106,7 +106,7 @@ const SCHEMAS: Named<Schema> = {
       code: {
         type: 'string',
         description: 'For programs: a word from a closed list',
-        enum: Object.keys(STATUS_OF_CODE),
+        enum: Object.keys(ERROR_CODES),
       },
       message: { type: 'string', description: 'For people: names everything that is wrong' },
       status: { type: 'integer', description: 'The HTTP status', minimum: 400, maximum: 599 },

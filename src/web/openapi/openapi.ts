@@ -8,7 +8,7 @@
 
 import { stringifyExactJson } from '../../base/exact-json.ts';
 import type { Operation } from '../../http/operation.ts';
-import { jsonResponse } from '../../http/api-response.ts';
+import { jsonResponse } from '../../http/http-response.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../../http/request-body.ts';
 import {
   BROKEN_ENCODING,
@@ -40,7 +40,7 @@ export function openapiOperation(prefix: string): Operation {
     method: 'GET',
     path: OPENAPI_PATH,
     needsKey: false,
-    handle: () => response,
+    handle: async () => response,
   };
 }
 

@@ -7,10 +7,12 @@
  * begins, no path can match, and the message says so.
  */
 
+import type { IncomingMessage } from 'node:http';
 import { BASE_PATH } from '../../api/operations.ts';
 import { edits } from '../../base/nearest.ts';
 import { cut } from '../../base/quote.ts';
 import type { Operation } from '../../http/operation.ts';
+import { targetOf } from '../../http/target.ts';
 
 /** The longest path that gets a suggestion, which bounds the cost. */
 const MAX_PATH_LENGTH = 200;
@@ -23,14 +25,15 @@ export function createPathHint(
   operations: readonly Operation[],
   prefix: string,
   listPath: string,
-): (path: string, mount: string) => string {
+): (path: string, request: IncomingMessage) => string {
   const patterns = operations.map(({ path }) => `${prefix}${path}`);
   const protectedPath = `${prefix}${BASE_PATH}`;
   const known = patterns.map((pattern) => {
     const base = segmentsOf(pattern.startsWith(`${protectedPath}/`) ? protectedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
-  return (path, mount) => {
+  return (path, request) => {
+    const mount = mountOf(request);
     // A mount may ignore case, as in Express. With a mount at /v1, the prefix may be empty.
     const mountedAt = `${mount}/`.toLowerCase();
     if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
@@ -54,6 +57,13 @@ export function createPathHint(
     if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
     return outside === '' ? `: ${listPath} lists all paths` : outside;
   };
+}
+
+/** Returns the path that the embedding program has removed from the target, or ''. */
+function mountOf(request: IncomingMessage): string {
+  const { url = '' } = request;
+  const target = targetOf(request);
+  return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
 }
 
 function segmentsOf(path: string): readonly string[] {

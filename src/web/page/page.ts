@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
 import { posix } from 'node:path';
-import { textResponse } from '../../http/api-response.ts';
+import { textResponse } from '../../http/http-response.ts';
 import type { Operation } from '../../http/operation.ts';
 import { PAGE_HTML, SUFFIX } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
@@ -34,7 +34,7 @@ export function pageOperations(): readonly Operation[] {
 /** Serves a text without an API key, with a strict Content-Security-Policy. */
 export function pageOperation(path: string, type: string, text: string, name = 'page'): Operation {
   const response = textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
-  return { name, method: 'GET', path, needsKey: false, handle: () => response };
+  return { name, method: 'GET', path, needsKey: false, handle: async () => response };
 }
 
 /** Allows nothing from other hosts, nothing inline, no markup from texts, no framing. */

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
 import { openApp } from '../../../src/app/app.ts';
 import type { AppOptions } from '../../../src/app/app-options.ts';
-import { createHttpServer } from '../../../src/http/http-server.ts';
+import { createOpenNetworkServer } from '../../../src/open-network/open-network-server.ts';
 import { readProcessStats, type Runtime } from '../../../src/ops/runtime.ts';
 import type { Limits } from '../../../src/http/limits.ts';
 import { createMemoryStore } from '../../../src/stores/memory-store.ts';
@@ -46,7 +46,7 @@ export async function openService(
   const problems: unknown[] = [];
   const { prefix = '' } = options;
   const listener = compared(app.listener, prefix, (problem) => void problems.push(problem));
-  const server = createHttpServer(listener, { ...NO_LIMITS, ...limits });
+  const server = createOpenNetworkServer(listener, { ...NO_LIMITS, ...limits });
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
   const service = {

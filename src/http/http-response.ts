@@ -1,9 +1,9 @@
-/** ApiResponse: what a handler returns, and how node:http sends it. */
+/** HttpResponse: what a handler returns, and how node:http sends it. */
 
 import type { ServerResponse } from 'node:http';
-import type { ApiError } from './api-error.ts';
+import { errorBody, type HttpError } from './http-error.ts';
 
-export interface ApiResponse {
+export interface HttpResponse {
   readonly status: number;
   /** Header fields in addition to those of every response: name, value, name, value … */
   readonly headers: readonly string[];
@@ -32,12 +32,12 @@ export function textResponse(
   body: string,
   headers: readonly string[] = NO_HEADERS,
   bodyBytes: number = Buffer.byteLength(body),
-): ApiResponse {
+): HttpResponse {
   return { status, headers, contentType, body, bodyBytes };
 }
 
 /** A response without a body (204). */
-export function emptyResponse(headers: readonly string[]): ApiResponse {
+export function emptyResponse(headers: readonly string[]): HttpResponse {
   return { status: 204, headers, contentType: undefined, body: undefined, bodyBytes: 0 };
 }
 
@@ -47,29 +47,28 @@ export function jsonResponse(
   body: string,
   headers?: readonly string[],
   bodyBytes?: number,
-): ApiResponse {
+): HttpResponse {
   return textResponse(status, 'application/json', body, headers, bodyBytes);
 }
 
-export function errorResponse(error: ApiError): ApiResponse {
-  return jsonResponse(error.status, JSON.stringify(error.body), error.headers);
+export function errorResponse(error: HttpError): HttpResponse {
+  return jsonResponse(error.status, errorBody(error), error.headers);
 }
 
 /**
- * Sends the whole response. For HEAD node:http omits the body by itself.
- *
- * `extraHeaders` come after the response's own. writeHead with a flat list is the fastest form in
- * node:http: it neither stores nor looks up a field.
+ * Sends the whole response, with `extraHeaders` after its own. For HEAD node:http omits the body by
+ * itself.
  */
 export function sendResponse(
   response: ServerResponse,
-  { status, headers, contentType, body, bodyBytes }: ApiResponse,
+  { status, headers, contentType, body, bodyBytes }: HttpResponse,
   extraHeaders: readonly string[],
 ): void {
   const content =
     contentType === undefined
       ? NO_HEADERS
       : ['Content-Type', contentType, 'Content-Length', String(bodyBytes)];
+  // A flat list: the form in which node:http neither stores nor looks up a field.
   response.writeHead(status, [...content, ...COMMON_HEADERS, ...headers, ...extraHeaders]);
   if (body === undefined) response.end();
   else if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, Buffer.from(body), 0);

@@ -1,0 +1,68 @@
+/**
+ * The header fields of a request, and the rules of HTTP/1.1 about them that node:http's parser does
+ * not enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding and Host.
+ *
+ * A proxy may understand a request that breaks one of these rules differently, and take a part of
+ * it for the next request (request smuggling). For example, to a proxy that ignores an unknown
+ * coding, `Transfer-Encoding: xchunked` with `Content-Length: 5` has a body of five bytes. So such
+ * a request is refused before any other check, and its connection is closed.
+ *
+ * One violation cannot be seen here: the parser accepts RTSP/1.0 and RTSP/1.1 as HTTP, and ICE/1.0
+ * with the method SOURCE. They get the same responses as HTTP.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { quote } from '../base/quote.ts';
+import { httpError, malformed, unsupportedVersion } from './http-error.ts';
+
+/**
+ * Returns the field with this name, which is given in small letters. Several lines of one field are
+ * joined with a comma and a space. No host, credential or type has these, so such a field is
+ * invalid if it is sent twice.
+ *
+ * node:http's `rawHeaders` has name, value, name, value … Its other lists drop fields that were
+ * sent twice, such as a second Host or Authorization.
+ */
+export function fieldOf({ rawHeaders }: IncomingMessage, name: string): string | undefined {
+  let found: string | undefined;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const sent = rawHeaders[i]!;
+    if (sent.length !== name.length || sent.toLowerCase() !== name) continue;
+    const value = rawHeaders[i + 1]!;
+    found = found === undefined ? value : `${found}, ${value}`;
+  }
+  return found;
+}
+
+/**
+ * Returns true if a body follows the header. Before the end of the request, node:http has no other
+ * sign of a body.
+ */
+export function announcesBody(request: IncomingMessage): boolean {
+  if (fieldOf(request, 'transfer-encoding') !== undefined) return true;
+  return Number(fieldOf(request, 'content-length') ?? 0) > 0;
+}
+
+/** Throws the error of a request that breaks a rule of the version, Transfer-Encoding or Host. */
+export function checkFields(request: IncomingMessage): void {
+  const { httpVersionMajor: major, httpVersionMinor: minor } = request;
+  if (major !== 1) throw unsupportedVersion(`HTTP/${request.httpVersion}`);
+  const transferEncoding = fieldOf(request, 'transfer-encoding');
+  if (transferEncoding !== undefined) {
+    if (minor === 0) throw malformed('Transfer-Encoding is not part of HTTP/1.0');
+    if (transferEncoding.toLowerCase() !== 'chunked') {
+      const message = `Transfer-Encoding must be chunked, not ${quote(transferEncoding)}`;
+      throw httpError('unsupported_transfer_coding', message);
+    }
+  }
+  const host = fieldOf(request, 'host');
+  if (host === undefined && minor > 0) throw malformed('A Host field is required');
+  if (host !== undefined && !isHost(host)) throw malformed(`Host ${quote(host)} is not a host`);
+}
+
+/** Returns true for a host, or an IP literal in brackets, with or without a port; never empty. */
+export function isHost(text: string): boolean {
+  return HOST.test(text);
+}
+
+const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0-9]*)?$/;

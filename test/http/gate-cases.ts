@@ -1,0 +1,294 @@
+/**
+ * What every gate promises, row by row of the tables in request-queue.ts: cases for the plain queue
+ * of the core, and for any gate that stands before it.
+ */
+
+import assert from 'node:assert/strict';
+import { REQUEST_TIMEOUT } from '../../src/http/gate.ts';
+import { CHUNKED, EXPECT, requestOf } from '../support/http/requests.ts';
+import { LONG, type Bench } from './gate-bench.ts';
+
+export const NOW = requestOf('GET /now');
+export const HELD = requestOf('GET /held');
+const LAST = requestOf('GET /now?last');
+const HELD_LAST = requestOf('GET /held?last');
+/** Its body comes with it, so that node:http runs the next tick between two requests. */
+const LAST_WITH_BODY = requestOf('GET /now?last', [], 'x');
+const CONNECT = requestOf('CONNECT b:443');
+const UPGRADING = requestOf('GET /now', ['Connection: Upgrade', 'Upgrade: h2c']);
+/** A request whose body is yet to come, and a body that is not chunked. */
+const chunked = (line: string): string => requestOf(line, [CHUNKED]);
+const NO_CHUNK = 'no size\r\n\r\n';
+
+type Case = (bench: Bench) => Promise<void>;
+
+/** Sends bytes, ends all that is held, and compares what has come. */
+function sees(bytes: string, ...expected: readonly string[]): Case {
+  return async (bench) => {
+    const client = await bench.open(bytes);
+    await bench.release();
+    assert.deepEqual(client.seen(bytes.includes('HEAD')), expected);
+  };
+}
+
+export const GATE_CASES = {
+  'Requests that come together are served one after the other': async (bench) => {
+    const client = await bench.open(NOW + HELD + NOW + HELD + NOW);
+    assert.deepEqual([bench.served, client.seen()], [['/now', '/held'], ['now']]);
+    bench.held.shift()!.end('first');
+    await bench.settle();
+    assert.deepEqual(bench.served, ['/now', '/held', '/now', '/held']);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['now', 'first', 'now', 'held', 'now']);
+    await client.send(NOW);
+    assert.equal(client.seen().length, 6);
+  },
+
+  'A request that comes while others wait is served after them': async (bench) => {
+    const client = await bench.open(HELD + NOW + requestOf('GET /now?then'));
+    await client.send(requestOf('GET /now?later'));
+    await bench.release();
+    assert.deepEqual(bench.served, ['/held', '/now', '/now?then', '/now?later']);
+    assert.deepEqual(client.seen(), ['held', 'now', 'now', 'now']);
+  },
+
+  'Another connection does not wait': async (bench) => {
+    await bench.open(HELD + NOW);
+    const other = await bench.open(NOW);
+    assert.deepEqual(other.seen(), ['now']);
+  },
+
+  'A request that waits for a client that does not read delays no other': async (bench) => {
+    const client = await bench.open();
+    client.socket.pause();
+    await client.send(requestOf('GET /long'));
+    await client.send(NOW + HELD + NOW);
+    const other = await bench.open(NOW);
+    assert.deepEqual([bench.served, other.seen()], [['/long', '/now'], ['now']]);
+    client.socket.resume();
+    await bench.settle();
+    await bench.release();
+    assert.deepEqual(client.seen(), [LONG, 'now', 'held', 'now']);
+  },
+
+  'Bodies of 300 KB between other requests arrive whole': async (bench) => {
+    const body = 'x'.repeat(300_000);
+    const post = requestOf('POST /body', [], body);
+    const client = await bench.open(HELD + post + NOW + post + HELD + post);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', '300000', 'now', '300000', 'held', '300000']);
+  },
+
+  'While a request waits, its connection is not read, and after that it is': async (bench) => {
+    const client = await bench.open(HELD + NOW);
+    const before = client.serverSide.bytesRead;
+    await client.send(NOW);
+    assert.equal(client.serverSide.bytesRead, before);
+    await bench.release();
+    await client.send(NOW);
+    assert.deepEqual(client.seen(), ['held', 'now', 'now', 'now']);
+  },
+
+  'A connection that node:http resumes while a request waits is not read': async (bench) => {
+    const client = await bench.open(HELD + NOW);
+    const { bytesRead } = client.serverSide;
+    client.serverSide.resume();
+    await client.send(NOW);
+    assert.equal(client.serverSide.bytesRead, bytesRead);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', 'now']);
+  },
+
+  'A connection on which a request waits again is not read': async (bench) => {
+    const client = await bench.open(HELD + NOW + HELD + NOW);
+    bench.held.shift()!.end('first');
+    await bench.settle();
+    const { bytesRead } = client.serverSide;
+    await client.send(NOW.repeat(3));
+    assert.equal(client.serverSide.bytesRead, bytesRead);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['first', 'now', 'held', 'now', 'now', 'now', 'now']);
+  },
+
+  'A connection that is resumed and paused in one tick is not read': async (bench) => {
+    const client = await bench.open(HELD + NOW);
+    const { bytesRead } = client.serverSide;
+    client.serverSide.resume();
+    client.serverSide.pause();
+    await client.send(NOW.repeat(3));
+    assert.equal(client.serverSide.bytesRead, bytesRead);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', 'now', 'now', 'now']);
+  },
+
+  'After a last response nothing is served': async (bench) => {
+    const client = await bench.open(NOW + LAST + NOW + CONNECT + requestOf('POST /body', [], 'x'));
+    assert.deepEqual([bench.served.length, client.seen()], [2, ['now', 'now', 'closed']]);
+  },
+
+  'After a last response in whose request a tick runs nothing is served': async (bench) => {
+    const client = await bench.open(LAST_WITH_BODY + NOW.repeat(50));
+    assert.deepEqual([bench.served.length, client.seen()], [1, ['now', 'closed']]);
+  },
+
+  'Behind a last response that is held nothing is served': async (bench) => {
+    const client = await bench.open(HELD_LAST + NOW);
+    await client.send(NOW);
+    await bench.release();
+    assert.deepEqual([bench.served, client.seen()], [['/held?last'], ['held', 'closed']]);
+  },
+
+  'What follows a last response is read and discarded': async (bench) => {
+    const client = await bench.open(HELD_LAST + NOW);
+    const rest = 'x'.repeat(300_000);
+    await client.send(rest);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'closed']);
+    assert.equal(client.serverSide.bytesRead, (HELD_LAST + NOW + rest).length);
+  },
+
+  'An error without a request before it gets its response': sees(
+    'nonsense\r\n\r\n',
+    '400',
+    'closed',
+  ),
+
+  'An error behind a response that has gone out gets its own': async (bench) => {
+    const client = await bench.open(NOW);
+    await client.send('nonsense\r\n\r\n');
+    assert.deepEqual(client.seen(), ['now', '400', 'closed']);
+  },
+
+  'An error behind a request in progress gets its response after it': async (bench) => {
+    const client = await bench.open(`${HELD}nonsense\r\n\r\n`);
+    assert.deepEqual(client.seen(), []);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', '400', 'closed']);
+  },
+
+  'An error behind requests that wait gets its response after them': sees(
+    `${HELD + NOW + HELD}nonsense\r\n\r\n`,
+    ...['held', 'now', 'held', '400', 'closed'],
+  ),
+
+  'After an error nothing is read or served, and no second error gets a response': async (
+    bench,
+  ) => {
+    const client = await bench.open(`${HELD}nonsense\r\n\r\n`);
+    const { bytesRead } = client.serverSide;
+    await client.send(`nonsense\r\n\r\n${NOW}`);
+    assert.equal(client.serverSide.bytesRead, bytesRead);
+    const again = (): unknown =>
+      bench.server.emit('clientError', new Error('Again'), client.serverSide);
+    again();
+    await bench.release();
+    again();
+    await bench.settle();
+    assert.deepEqual(client.seen(), ['held', '400', 'closed']);
+    assert.doesNotMatch(client.text(), /Again/);
+  },
+
+  'An error in the body of a request in progress is its response': async (bench) => {
+    const client = await bench.open(chunked('POST /body') + NO_CHUNK);
+    assert.deepEqual([bench.served, client.seen()], [['/body'], ['400', 'closed']]);
+  },
+
+  'An error in the body of a HEAD is its response, without content': async (bench) => {
+    const client = await bench.open(chunked('HEAD /held') + NO_CHUNK);
+    assert.match(client.text(), /^HTTP\/1\.1 400 [^]*\r\n\r\n$/);
+    assert.doesNotMatch(client.text(), /malformed/);
+  },
+
+  'An error in the body of a request that waits is its response, in its turn': async (bench) => {
+    const client = await bench.open(HELD + NOW + chunked('POST /body') + NO_CHUNK);
+    assert.deepEqual(client.seen(), []);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', '400', 'closed']);
+  },
+
+  'An error in the body of a HEAD that waits is its response, without content': async (bench) => {
+    const client = await bench.open(HELD + chunked('HEAD /held') + NO_CHUNK);
+    await bench.release();
+    assert.match(client.text(), /held[^]*HTTP\/1\.1 400 [^]*\r\n\r\n$/);
+    assert.doesNotMatch(client.text(), /malformed/);
+  },
+
+  'An error in the body of a request whose response has begun is no response': async (bench) => {
+    const client = await bench.open(chunked('POST /begun') + NO_CHUNK);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'closed']);
+  },
+
+  'An error in the body of a request whose response has gone out is no response': async (bench) => {
+    const client = await bench.open(chunked('POST /now'));
+    assert.deepEqual(client.seen(), ['now']);
+    await client.send(NO_CHUNK);
+    assert.deepEqual(client.seen(), ['now', 'closed']);
+  },
+
+  'CONNECT gets its response, and what follows none': sees(CONNECT + NOW, '405', 'closed'),
+
+  'CONNECT gets its response after those before it': async (bench) => {
+    const client = await bench.open(HELD + NOW + CONNECT + NOW);
+    assert.deepEqual(client.seen(), []);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', '405', 'closed']);
+  },
+
+  'A request to upgrade that waits gets its response in its turn': async (bench) => {
+    const client = await bench.open(HELD + NOW + UPGRADING);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', 'now']);
+  },
+
+  'An expectation that waits gets its 100 in its turn': async (bench) => {
+    const client = await bench.open(
+      HELD + requestOf('POST /body', [EXPECT, 'Content-Length: 3']) + 'abc' + NOW,
+    );
+    assert.deepEqual(client.seen(), []);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', '100', '3', 'now']);
+  },
+
+  'A client that half-closes gets all its responses': async (bench) => {
+    const client = await bench.open(HELD + NOW + HELD);
+    client.socket.end();
+    await bench.settle();
+    assert.deepEqual(client.seen(), []);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', 'held', 'closed']);
+  },
+
+  'A request that is cut by a half-close gets an error after the others': async (bench) => {
+    const client = await bench.open(`${HELD + NOW}GET /no`);
+    client.socket.end();
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now', '400', 'closed']);
+  },
+
+  'A reset ends a connection whose requests wait, and no other': async (bench) => {
+    const client = await bench.open(HELD + NOW);
+    const other = await bench.open(HELD + NOW);
+    client.socket.resetAndDestroy();
+    await bench.settle();
+    await bench.release();
+    assert.deepEqual(bench.served, ['/held', '/held', '/now']);
+    assert.deepEqual(other.seen(), ['held', 'now']);
+    assert.deepEqual(
+      [client, other].map(({ serverSide }) => serverSide.destroyed),
+      [true, false],
+    );
+  },
+
+  'A timeout of a connection that is not read is ignored': async (bench) => {
+    const client = await bench.open(HELD + NOW);
+    bench.server.emit('clientError', late(), client.serverSide);
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'now']);
+  },
+} as const satisfies Readonly<Record<string, Case>>;
+
+/** What node:http reports of a request that is late. */
+export function late(): Error {
+  return Object.assign(new Error('A deliberate error'), { code: REQUEST_TIMEOUT });
+}

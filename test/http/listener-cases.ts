@@ -1,0 +1,302 @@
+/**
+ * What the listener does with a request, row by row of the way in handle-request.ts: cases on a
+ * small API of doors, which has nothing to do with pets.
+ */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import type { Exchange, Policy, ResponseSummary } from '../../src/http/handle-request.ts';
+import type { Operation } from '../../src/http/operation.ts';
+import { CHUNKED } from '../support/http/requests.ts';
+import { openBench } from './gate-bench.ts';
+import type { Http } from './modules.ts';
+
+const KEYS = [
+  { text: 'owner-key', name: 'owner', right: undefined },
+  { text: 'meter-key', name: 'meter', right: 'figures' },
+];
+const BODY_LIMIT_BYTES = 100;
+/** More than the buffers of a connection hold. */
+const LONG = 'x'.repeat(9_000_000);
+
+type Doors = Awaited<ReturnType<typeof openDoors>>;
+
+/** Serves the API of doors. */
+async function openDoors(t: TestContext, http: Http) {
+  const { createListener, createHttpServer, HttpError, textResponse } = http;
+  const text = (body: string) => textResponse(200, 'text/plain', body);
+  const operation = (
+    line: `${Operation['method']} ${string}`,
+    needsKey: Operation['needsKey'],
+    handle: Operation['handle'],
+  ): Operation => {
+    const [method, path] = line.split(' ') as [Operation['method'], string];
+    return { name: line, method, path, needsKey, handle };
+  };
+  const operations = [
+    operation('GET /v1/doors', true, async ({ query, header }) =>
+      text(`${query} ${header('x-a') ?? 'no X-A'}`),
+    ),
+    operation('POST /v1/doors', true, async ({ header, readBody }) => {
+      if (header('x-refuse') === 'before') throw new HttpError(415, 'refused', 'Refused');
+      const body = String(await readBody());
+      if (header('x-refuse') === 'after') throw new HttpError(400, 'refused', 'Refused');
+      return text(body);
+    }),
+    operation('DELETE /v1/doors/{door}', true, async ({ pathParameter, apiKey }) =>
+      text(`${pathParameter} ${apiKey}`),
+    ),
+    operation('GET /v1/locked', true, async () => {
+      throw new HttpError(409, 'door_locked', 'The door is locked', ['Retry-After', '60']);
+    }),
+    operation('GET /v1/late', true, () => Promise.reject(new RangeError('Too late'))),
+    operation('GET /v1/bug', true, () => Promise.reject(new Error('A deliberate bug'))),
+    operation('GET /figures', 'figures', async () => text('figures')),
+    operation('GET /open', false, async () => text('open')),
+    operation('GET /long', false, async () => text(LONG)),
+  ];
+  const policy: Policy = {
+    respond: ({ headers }) => (headers['x-early'] === undefined ? undefined : text('early')),
+    headersFor: (_request, { status }) => ['X-Policy', String(status)],
+  };
+  const summaries: ResponseSummary[] = [];
+  const failures: (readonly [error: unknown, path: string])[] = [];
+  let isStopping = false;
+  const listener = createListener({
+    ...{ operations, prefix: '/inn', protectedPath: '/v1', bodyLimitBytes: BODY_LIMIT_BYTES },
+    apiKeys: { find: (token) => KEYS.find((key) => key.text === token), realm: 'doors' },
+    policies: [policy],
+    hintFor: (path, { method }) => ` (${path}, ${method})`,
+    isStopping: () => isStopping,
+    toHttpError: (error) =>
+      error instanceof RangeError ? new HttpError(503, 'late', error.message) : undefined,
+    onFailure: (error: unknown, { path }: Exchange) => failures.push([error, path]),
+    onResponse: (summary) => summaries.push(summary),
+  });
+  const bench = await openBench(t, () => createHttpServer(listener));
+  return {
+    ...{ ...bench, summaries, failures },
+    stop: (): void => void (isStopping = true),
+    /** Sends bytes. Resolves with what has come, and closes the connection. */
+    async exchange(bytes: string): Promise<string> {
+      const client = await bench.open(bytes);
+      const [text, isClosed] = [client.text(), client.isClosed()];
+      client.close();
+      return isClosed ? `${text}<closed>` : text;
+    },
+  };
+}
+
+/** A request with the key of the owner, unless the fields have another Authorization. */
+function ask(line: string, fields: readonly string[] = [], body = ''): string {
+  const key = fields.some((field) => field.startsWith('Authorization')) ? [] : [OWNER];
+  const length = body === '' || fields.includes(CHUNKED) ? [] : [`Content-Length: ${body.length}`];
+  const all = ['Host: a', ...key, ...fields, ...length];
+  return `${line.replace(' /', ' /inn/')} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n${body}`;
+}
+
+const OWNER = 'Authorization: Bearer owner-key';
+const METER = 'Authorization: bearer \t meter-key ';
+const NO_KEY = 'Authorization: Basic x';
+const CLOSE = '\r\nConnection: close\r\n';
+
+type Case = (doors: Doors) => Promise<void>;
+
+/** Sends each request on a connection of its own, and looks for texts in what comes, or for none. */
+function sees(...rows: readonly (readonly [bytes: string, ...parts: readonly string[]])[]): Case {
+  return async (doors) => {
+    for (const [bytes, ...parts] of rows) {
+      const seen = await doors.exchange(bytes);
+      const shown = `${bytes.slice(0, 300)} → ${seen.slice(0, 600)}`;
+      for (const part of parts) assert.ok(seen.includes(part), `No ${part} in ${shown}`);
+      assert.equal(seen.split('HTTP/1.1 ').length, 2, `One response: ${shown}`);
+    }
+  };
+}
+
+export const LISTENER_CASES = {
+  'A request that breaks a rule of HTTP is refused first, and ends its connection': sees(
+    [ask('GET /none', ['Host: b', NO_KEY]), ' 400 ', '"malformed_request"', 'a, b', CLOSE],
+    [ask('GET /none', [NO_KEY]).replace('Host: a\r\n', ''), ' 400 ', 'Host field', CLOSE],
+    [ask('GET /none', [NO_KEY]).replace('/1.1', '/2.0'), ' 505 ', 'HTTP/2.0', CLOSE],
+    [ask('POST /none', ['Transfer-Encoding: xchunked', NO_KEY]), ' 501 ', 'xchunked', CLOSE],
+    [ask('POST /none', [CHUNKED]).replace('/1.1', '/1.0'), ' 400 ', 'HTTP/1.0', CLOSE],
+    [ask('GET http://u@a/none', [NO_KEY]), ' 400 ', 'request target', CLOSE],
+    [ask('GET *', [NO_KEY]), ' 400 ', '* is not for GET', CLOSE],
+  ),
+  'Below the protected path an unknown path and method need a key first': sees(
+    [ask('GET /v1/none', [NO_KEY]), ' 401 '],
+    [ask('PUT /v1/doors', [NO_KEY]), ' 401 '],
+    [ask('GET /v1/doors?%', [NO_KEY]), ' 401 '],
+    [ask('GET /v1/none'), ' 404 ', 'Unknown path /inn/v1/none (/inn/v1/none, GET)'],
+    [ask('PUT /v1/doors'), ' 405 ', 'Allow: GET, HEAD, POST, OPTIONS\r\n', 'not support PUT'],
+    [ask('GET /none', [NO_KEY]), ' 404 '],
+  ),
+  'A 401 names the realm, and an error only for a key that was sent': sees(
+    [ask('GET /v1/doors', [NO_KEY]), 'WWW-Authenticate: Bearer realm="doors"\r\n'],
+    [
+      ask('GET /v1/doors', ['Authorization: Bearer x']),
+      'Bearer realm="doors", error="invalid_token"\r\n',
+    ],
+    [ask('GET /v1/doors', [OWNER, OWNER]), ' 401 '],
+    [ask('GET /v1/doors', [OWNER]).replace(`${OWNER}\r\n`, ''), 'An API key is required'],
+  ),
+  'A key with a right opens what asks for it and nothing else, a key without one everything': sees(
+    [ask('GET /figures', [METER]), ' 200 '],
+    [ask('GET /figures'), ' 200 '],
+    [ask('GET /v1/doors', [METER]), ' 401 '],
+    [ask('GET /v1/none', [METER]), ' 401 '],
+    [ask('GET /figures', [NO_KEY]), ' 401 '],
+    [ask('GET /open', [NO_KEY]), ' 200 '],
+  ),
+  'A handler gets the parameter, the query, the key and header fields': sees(
+    [ask('DELETE /v1/doors/a%2Fb'), ' 200 ', '\r\n\r\na/b owner-key'],
+    [ask('GET /v1/doors?x=%20', ['X-a: 1', 'x-A: 2']), '\r\n\r\nx=%20 1, 2'],
+    [ask('GET /v1/d%6Fors?'), '\r\n\r\n no X-A'],
+    [ask('GET /v1/doors%2F1'), ' 404 '],
+  ),
+  'Broken percent-encoding is 400, and an expectation of anything but 100 is 417': sees(
+    [ask('GET /v1/%'), ' 400 ', 'The path', 'broken percent-encoding'],
+    [ask('GET /v1/doors?%'), ' 400 ', 'The query'],
+    [ask('GET /v1/doors', ['Expect: tea']), ' 417 '],
+  ),
+  'OPTIONS names the methods of a path, and OPTIONS * those of all operations': sees(
+    [ask('OPTIONS /v1/doors/1'), ' 204 ', 'Allow: DELETE, OPTIONS\r\n'],
+    [ask('OPTIONS /v1/doors'), ' 204 ', 'Allow: GET, HEAD, POST, OPTIONS\r\n'],
+    [ask('OPTIONS *', [NO_KEY]), ' 204 ', 'Allow: GET, HEAD, POST, DELETE, OPTIONS\r\n'],
+  ),
+  'An error of a handler is sent if it is an HttpError or documented, else it is a 500': async (
+    doors,
+  ) => {
+    await sees(
+      [
+        ask('GET /v1/locked'),
+        ' 409 ',
+        'Retry-After: 60\r\n',
+        '{"code":"door_locked","message":"The door is locked","status":409}',
+      ],
+      [ask('GET /v1/late'), ' 503 ', '"late"'],
+    )(doors);
+    assert.equal(doors.failures.length, 0);
+    const seen = await doors.exchange(ask('GET /v1/bug'));
+    assert.match(seen, / 500 [^]*"internal_error"/);
+    assert.doesNotMatch(seen, /deliberate/);
+    const [error, path] = doors.failures[0]!;
+    assert.deepEqual([(error as Error).message, path], ['A deliberate bug', '/inn/v1/bug']);
+  },
+  'A policy may respond before authentication, and adds header fields to every response': sees(
+    [ask('GET /v1/none', [NO_KEY, 'X-Early: 1']), ' 200 ', 'X-Policy: 200\r\n', '\r\n\r\nearly'],
+    [ask('GET /v1/none', [NO_KEY]), ' 401 ', 'X-Policy: 401\r\n'],
+    [ask('GET /v1/doors', ['Host: b', 'X-Early: 1']), ' 400 ', 'X-Policy: 400\r\n'],
+    [ask('OPTIONS *', ['X-Early: 1']), ' 204 ', 'X-Policy: 204\r\n'],
+  ),
+  'Each response is reported, with the name of its key': async (doors) => {
+    const expected = [
+      [ask('GET /v1/doors?a=b'), '/inn/v1/doors', 'owner', 'GET /v1/doors', 200, 10],
+      [ask('HEAD /figures', [METER]), '/inn/figures', 'meter', 'GET /figures', 200, 0],
+      [ask('GET /open'), '/inn/open', undefined, 'GET /open', 200, 4],
+      [ask('GET /v1/none'), '/inn/v1/none', 'owner', undefined, 404, undefined],
+      [ask('GET /v1/none', [NO_KEY]), '/inn/v1/none', undefined, undefined, 401, undefined],
+      [ask('GET /secret', ['Host: b']), '', undefined, undefined, 400, undefined],
+    ] as const;
+    for (const [bytes, ...rest] of expected) {
+      await doors.exchange(bytes);
+      const { path, keyName, operation, status, bodyBytes } = doors.summaries.at(-1)!;
+      const seen = [
+        path,
+        keyName,
+        operation,
+        status,
+        rest[4] === undefined ? undefined : bodyBytes,
+      ];
+      assert.deepEqual(seen, rest);
+    }
+    assert.equal(doors.summaries.length, expected.length);
+  },
+  'A handler gets the body, announced or in chunks, or none': sees(
+    [ask('POST /v1/doors', [], 'ab'), ' 200 ', '\r\n\r\nab'],
+    [ask('POST /v1/doors', [CHUNKED], '2\r\nab\r\n1\r\nc\r\n0\r\n\r\n'), '\r\n\r\nabc'],
+    [ask('POST /v1/doors', ['Content-Length: 0']), ' 200 ', 'Content-Length: 0\r\n'],
+    [ask('POST /v1/doors'), ' 200 ', 'Content-Length: 0\r\n'],
+  ),
+  'A body that was read leaves its connection open, whatever the status is': async (doors) => {
+    const client = await doors.open(
+      ask('POST /v1/doors', [], 'a') + ask('POST /v1/doors', ['X-Refuse: after'], 'a'),
+    );
+    await client.send(ask('GET /open'));
+    assert.deepEqual(client.seen(), ['a', '400', 'open']);
+  },
+  'An error whose body is not read ends the connection': sees(
+    [ask('POST /v1/none', [], 'a') + ask('GET /open'), ' 404 ', CLOSE, '<closed>'],
+    [ask('POST /v1/doors', [NO_KEY], 'a') + ask('GET /open'), ' 401 ', CLOSE, '<closed>'],
+    [ask('POST /v1/doors', ['X-Refuse: before'], 'a') + ask('GET /open'), ' 415 ', CLOSE],
+  ),
+  'A body beyond the limit is 413, announced or not, and ends the connection': sees(
+    [ask('POST /v1/doors', ['Content-Length: 101']), ' 413 ', 'limit of 100 bytes', CLOSE],
+    [ask('POST /v1/doors', [CHUNKED], `65\r\n${'a'.repeat(101)}\r\n0\r\n\r\n`), ' 413 ', CLOSE],
+  ),
+  'A body that no operation asked for is discarded if it is short, or else ends the connection':
+    async (doors) => {
+      const client = await doors.open(ask('GET /open', [], 'a'.repeat(100)) + ask('GET /open'));
+      assert.deepEqual(client.seen(), ['open', 'open']);
+      await sees(
+        [ask('GET /open', ['Content-Length: 101']), ' 200 ', CLOSE],
+        [ask('GET /open', [CHUNKED], '1\r\na\r\n0\r\n\r\n') + ask('GET /open'), ' 200 ', CLOSE],
+      )(doors);
+    },
+  'What the header alone refuses is refused before the parser rejects the body': sees(
+    [ask('POST /v1/doors', [CHUNKED, NO_KEY], 'no size\r\n'), ' 401 ', CLOSE],
+    [ask('POST /v1/none', [CHUNKED], 'no size\r\n'), ' 404 ', CLOSE],
+  ),
+  'A client that expects 100 gets it when the body is wanted, and not before': async (doors) => {
+    const expecting = ['Expect: 100-continue', 'Content-Length: 1'];
+    const client = await doors.open(ask('POST /v1/doors', expecting));
+    assert.deepEqual(client.seen(), ['100']);
+    await client.send('a');
+    assert.deepEqual(client.seen(), ['100', 'a']);
+    await sees(
+      [ask('POST /v1/doors', [...expecting, NO_KEY]), ' 401 ', CLOSE],
+      [ask('POST /v1/doors', ['X-Refuse: before', ...expecting]), ' 415 ', CLOSE],
+      [ask('GET /open', expecting), ' 200 ', CLOSE],
+    )(doors);
+  },
+  'During a stop, and after Upgrade or a Connection in the trailer, a response is the last': async (
+    doors,
+  ) => {
+    const trailer = '1\r\na\r\n0\r\nConnection: close\r\n\r\n';
+    await sees(
+      [ask('GET /open', ['Upgrade: h2c', 'Connection: Upgrade']), CLOSE],
+      [ask('POST /v1/doors', [CHUNKED], trailer), ' 200 ', CLOSE],
+    )(doors);
+    doors.stop();
+    await sees([ask('GET /open'), ' 200 ', CLOSE, '<closed>'])(doors);
+  },
+  'A long body is sent in pieces, as its client reads, also after CONNECT': async (doors) => {
+    for (const more of ['', 'CONNECT b:443 HTTP/1.1\r\nHost: b\r\n\r\n']) {
+      const client = await doors.open();
+      client.socket.pause();
+      await client.send(ask('GET /long'));
+      const { writableLength } = client.serverSide;
+      assert.ok(writableLength > 0 && writableLength < 200_000, `${writableLength} bytes`);
+      await client.send(more);
+      client.socket.resume();
+      await doors.settle();
+      const [long, ...others] = client.seen();
+      assert.equal(long?.length, LONG.length);
+      assert.deepEqual(others, more === '' ? [] : ['405', 'closed']);
+    }
+  },
+  'A client that goes away in the middle of a body is not reported': async (doors) => {
+    const client = await doors.open(ask('POST /v1/doors', ['Content-Length: 9'], '').concat('a'));
+    client.socket.destroy();
+    if (!client.serverSide.destroyed) await once(client.serverSide, 'close');
+    await doors.settle();
+    assert.deepEqual([doors.summaries, doors.failures], [[], []]);
+  },
+} as const satisfies Readonly<Record<string, Case>>;
+
+/** Runs a case on the listener of some modules. */
+export async function runListenerCase(t: TestContext, http: Http, run: Case): Promise<void> {
+  await run(await openDoors(t, http));
+}

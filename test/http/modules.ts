@@ -1,0 +1,17 @@
+/** The modules of src/http, as they are built, or from a copy with a slip in it (slips.ts). */
+
+const SOURCES = new URL('../../src/', import.meta.url);
+
+export type Http = Awaited<ReturnType<typeof importHttp>>;
+
+/** Imports the modules from a folder that is built as src is. */
+export async function importHttp(root = SOURCES) {
+  const load = <Module>(path: string): Promise<Module> => import(new URL(path, root).href);
+  return {
+    ...(await load<typeof import('../../src/http/http-server.ts')>('http/http-server.js')),
+    ...(await load<typeof import('../../src/http/handle-request.ts')>('http/handle-request.js')),
+    ...(await load<typeof import('../../src/http/http-error.ts')>('http/http-error.js')),
+    ...(await load<typeof import('../../src/http/http-response.ts')>('http/http-response.js')),
+    ...(await load<typeof import('../../src/http/lingering-close.ts')>('http/lingering-close.js')),
+  };
+}

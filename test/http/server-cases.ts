@@ -1,0 +1,134 @@
+/** What the server itself promises, whatever its gate: limits, last responses, lingering closes. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Duplex } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { requestOf } from '../support/http/requests.ts';
+import { openBench } from './gate-bench.ts';
+import type { Http } from './modules.ts';
+
+type Case = (t: TestContext, http: Http) => Promise<void>;
+
+const MIB = 1 << 20;
+
+/** Begins a lingering close. Resolves when all that was written has gone out. */
+async function linger({ lingeringClose }: Http): Promise<Duplex> {
+  const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  lingeringClose(socket);
+  await once(socket, 'finish');
+  return socket;
+}
+
+export const SERVER_CASES = {
+  'The server has the limits of time and connections, and checks them every second': async (
+    _t,
+    { createHttpServer },
+  ) => {
+    const server = createHttpServer(() => undefined);
+    const { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections } = server;
+    // node:http has the interval as a property, which its types leave out.
+    const interval = Reflect.get(server, 'connectionsCheckingInterval');
+    const times = [headersTimeout, requestTimeout, keepAliveTimeout, timeout, interval];
+    assert.deepEqual(times, [10_000, 20_000, 65_000, 60_000, 1000]);
+    assert.deepEqual([maxConnections, server.maxHeadersCount], [1024, 0]);
+  },
+  'Each error of node:http gets an Error body with its code': async (t, { createHttpServer }) => {
+    const bench = await openBench(t, createHttpServer);
+    for (const [bytes, status, code] of [
+      ['nonsense\r\n\r\n', 400, 'malformed_request'],
+      ['GET / HTTP/9.9\r\n\r\n', 505, 'unsupported_http_version'],
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, 'unsupported_http_version'],
+      [`GET /${'x'.repeat(20_000)}`, 431, 'headers_too_large'],
+      [requestOf('CONNECT b:443'), 405, 'method_not_allowed'],
+    ] as const) {
+      const client = await bench.open(bytes);
+      const text = client.text();
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} [^]*"code":"${code}"[^]*\\}$`));
+      assert.match(text, /\r\nConnection: close\r\n[^]*\r\nX-Content-Type-Options: nosniff\r\n/);
+      assert.equal(/\r\nAllow: \r\n/.test(text), status === 405);
+    }
+    const client = await bench.open('GET');
+    const late = Object.assign(new Error('Late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    bench.server.emit('clientError', late, client.serverSide);
+    await bench.settle();
+    assert.match(client.text(), /^HTTP\/1\.1 408 [^]*"request_timeout"/);
+    assert.deepEqual(bench.served, []);
+  },
+  'An Expect and a missing Host reach the listener': async (t, { createHttpServer }) => {
+    const bench = await openBench(t, createHttpServer);
+    for (const field of ['Expect: 100-continue', 'Expect: tea', 'X: y']) {
+      const client = await bench.open(`GET /now HTTP/1.1\r\n${field}\r\n\r\n`);
+      assert.match(client.text(), /^HTTP\/1\.1 200 /);
+    }
+  },
+  'A client that half-closes gets its response': async (t, { createHttpServer }) => {
+    const bench = await openBench(t, createHttpServer);
+    const client = await bench.open(requestOf('GET /held'));
+    client.socket.end();
+    await bench.settle();
+    await bench.release();
+    assert.deepEqual(client.seen(), ['held', 'closed']);
+  },
+  'A last response arrives whole, although its client sends megabytes more': async (
+    t,
+    { createHttpServer },
+  ) => {
+    const bench = await openBench(t, createHttpServer);
+    const codes: (string | undefined)[] = [];
+    bench.server.on('connection', (socket) =>
+      socket.on('error', ({ code }: NodeJS.ErrnoException) => codes.push(code)),
+    );
+    const client = await bench.open();
+    client.socket.pause();
+    await client.send(requestOf('GET /now?last', ['Content-Length: 9000000']));
+    await client.send('x'.repeat(5 * MIB));
+    client.socket.resume();
+    await bench.settle();
+    assert.deepEqual([client.seen(), codes], [['now', 'closed'], []]);
+    // All of it was read: what is unread would reset the connection.
+    assert.ok(client.serverSide.bytesRead > 5 * MIB);
+  },
+  'After a last response the parser gets nothing': async (t, { createHttpServer }) => {
+    const bench = await openBench(t, createHttpServer);
+    let errors = 0;
+    bench.server.on('clientError', () => (errors += 1));
+    const client = await bench.open(requestOf('GET /now?last'));
+    await client.send('nonsense\r\n\r\n');
+    assert.deepEqual([errors, client.seen()], [0, ['now', 'closed']]);
+  },
+  'The open connections of a server are known': async (t, http) => {
+    const bench = await openBench(t, http.createHttpServer);
+    const client = await bench.open();
+    await bench.open();
+    assert.equal(http.connectionsOf(bench.server).size, 2);
+    client.close();
+    await bench.settle();
+    assert.equal(http.connectionsOf(bench.server).size, 1);
+  },
+  'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s': async (
+    t,
+    http,
+  ) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const full = await linger(http);
+    full.emit('data', Buffer.alloc(8 * MIB - 1));
+    assert.equal(full.isPaused(), false);
+    full.emit('data', Buffer.alloc(1));
+    assert.equal(full.isPaused(), true);
+    const sends = await linger(http);
+    for (let second = 1; second < 20; second += 1) {
+      sends.emit('data', Buffer.alloc(1));
+      t.mock.timers.tick(1000);
+      assert.equal(sends.destroyed, false);
+    }
+    sends.emit('data', Buffer.alloc(1));
+    t.mock.timers.tick(1000);
+    assert.equal(sends.destroyed, true);
+    const silent = await linger(http);
+    for (const isDestroyed of [false, true]) {
+      t.mock.timers.tick(1000);
+      assert.equal(silent.destroyed, isDestroyed);
+    }
+  },
+} as const satisfies Readonly<Record<string, Case>>;

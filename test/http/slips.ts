@@ -1,0 +1,478 @@
+/**
+ * Slips in src/http, each with the case that notices it. The first list follows the tables in
+ * request-queue.ts, row by row; the second one is the server, the third the way of a request.
+ */
+
+import type { Slip } from '../support/slips.ts';
+import type { GATE_CASES } from './gate-cases.ts';
+import type { LISTENER_CASES } from './listener-cases.ts';
+import type { SERVER_CASES } from './server-cases.ts';
+
+const QUEUE = 'http/request-queue.js';
+const HOLD = 'http/hold-socket.js';
+const SERVER = 'http/http-server.js';
+const LINGER = 'http/lingering-close.js';
+const LISTENER = 'http/handle-request.js';
+const FIELDS = 'http/fields.js';
+const TARGET = 'http/target.js';
+const AUTHENTICATION = 'http/authentication.js';
+const BODY = 'http/request-body.js';
+const ROUTER = 'http/router.js';
+const RESPONSE = 'http/http-response.js';
+
+export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
+  [
+    'idle: does not become busy',
+    QUEUE,
+    'connection.state = state;',
+    '',
+    'Requests that come together are served one after the other',
+  ],
+  [
+    'busy: serves the last one that waits first',
+    QUEUE,
+    'state.waiting.shift()',
+    'state.waiting.pop()',
+    'A request that comes while others wait is served after them',
+  ],
+  [
+    'busy: forgets what waits',
+    QUEUE,
+    'state.waiting.push(exchange);',
+    '',
+    'Bodies of 300 KB between other requests arrive whole',
+  ],
+  [
+    'busy: does not go on when a response has gone out',
+    QUEUE,
+    "response.once('finish', () => this.#goOn(connection));",
+    '',
+    'Requests that come together are served one after the other',
+  ],
+  [
+    'busy: does not become idle',
+    QUEUE,
+    "connection.state = { name: 'idle', latest: state.current[0] };",
+    ';',
+    'While a request waits, its connection is not read, and after that it is',
+  ],
+  [
+    'busy: does not hold its socket while a request waits',
+    QUEUE,
+    'state.waiting.push(exchange);\n            hold(socket);',
+    'state.waiting.push(exchange);',
+    'While a request waits, its connection is not read, and after that it is',
+  ],
+  [
+    'busy: does not hold its socket when it is resumed',
+    QUEUE,
+    'holdWhile(socket, () => isHeld(connection.state));',
+    '',
+    'A connection that node:http resumes while a request waits is not read',
+  ],
+  [
+    'busy: pauses a socket that is paused already, and is read all the same',
+    HOLD,
+    'if (wasPaused)',
+    'if (false)',
+    'A connection that is resumed and paused in one tick is not read',
+  ],
+  [
+    'busy: does not read on when none waits',
+    QUEUE,
+    'socket.resume();',
+    ';',
+    'While a request waits, its connection is not read, and after that it is',
+  ],
+  [
+    'busy: serves on after a last response',
+    QUEUE,
+    'if (!socket.writable)\n',
+    'if (false)\n',
+    'Behind a last response that is held nothing is served',
+  ],
+  [
+    'closing: forgets the last response',
+    QUEUE,
+    'state.writeLast();',
+    '',
+    'An error behind a request in progress gets its response after it',
+  ],
+  [
+    'closing: does not hold its socket',
+    QUEUE,
+    'hold(connection.socket);',
+    '',
+    'After an error nothing is read or served, and no second error gets a response',
+  ],
+  [
+    'closing, ended: writes a second last response',
+    QUEUE,
+    "state.name === 'closing' || state.name === 'ended' || !socket.writable",
+    'false',
+    'After an error nothing is read or served, and no second error gets a response',
+  ],
+  [
+    'an error behind a complete request: does not wait',
+    QUEUE,
+    'if (latest.complete || waiting.length > 0) {',
+    'if (latest.complete) {\n            write(undefined);\n        }\n        else if (waiting.length > 0) {',
+    'An error behind a request in progress gets its response after it',
+  ],
+  [
+    'an error in a request that waits: serves that, too',
+    QUEUE,
+    'waiting.pop();',
+    ';',
+    'An error in the body of a request that waits is its response, in its turn',
+  ],
+  [
+    'an error in a HEAD that waits: has content',
+    QUEUE,
+    'write(latest.complete ? undefined : latest)',
+    'write(undefined)',
+    'An error in the body of a HEAD that waits is its response, without content',
+  ],
+  [
+    'an error in a request in progress: waits for its response',
+    QUEUE,
+    'if (response.headersSent)',
+    'if (true)',
+    'An error in the body of a request in progress is its response',
+  ],
+  [
+    'an error in a HEAD in progress: has content',
+    QUEUE,
+    'write(latest);',
+    'write(undefined);',
+    'An error in the body of a HEAD is its response, without content',
+  ],
+  [
+    'an error in a request whose response has begun: does not end the connection',
+    QUEUE,
+    "response.once('finish', () => lingeringClose(socket));",
+    ';',
+    'An error in the body of a request whose response has begun is no response',
+  ],
+  [
+    'an error in a request whose response has gone out: gets another response',
+    QUEUE,
+    'state.latest?.complete === false',
+    'false',
+    'An error in the body of a request whose response has gone out is no response',
+  ],
+  [
+    'a timeout: counts while the connection is not read',
+    QUEUE,
+    'error?.code === REQUEST_TIMEOUT && isHeld(state)',
+    'false',
+    'A timeout of a connection that is not read is ignored',
+  ],
+];
+
+export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
+  [
+    'leaves node:http its own limits',
+    SERVER,
+    '...LIMITS,',
+    '',
+    'The server has the limits of time and connections, and checks them every second',
+  ],
+  [
+    'keeps a thousand header fields',
+    SERVER,
+    'server.maxHeadersCount = 0;',
+    '',
+    'The server has the limits of time and connections, and checks them every second',
+  ],
+  [
+    'lets node:http refuse a request without Host',
+    SERVER,
+    'requireHostHeader: false,',
+    '',
+    'An Expect and a missing Host reach the listener',
+  ],
+  [
+    'lets node:http send 100 or 417',
+    SERVER,
+    "['request', 'checkContinue', 'checkExpectation']",
+    "['request']",
+    'An Expect and a missing Host reach the listener',
+  ],
+  [
+    'ends a connection that its client has half-closed',
+    SERVER,
+    'httpAllowHalfOpen: true',
+    'httpAllowHalfOpen: false',
+    'A client that half-closes gets its response',
+  ],
+  [
+    'lets node:http close the socket after a last response',
+    SERVER,
+    'socket.destroySoon = () => lingeringClose(socket);',
+    '',
+    'A last response arrives whole, although its client sends megabytes more',
+  ],
+  [
+    'does not respond to errors of the parser',
+    SERVER,
+    "server.on('clientError'",
+    "server.on('clientErrors'",
+    'Each error of node:http gets an Error body with its code',
+  ],
+  [
+    'does not respond to CONNECT',
+    SERVER,
+    "server.on('connect'",
+    "server.on('connects'",
+    'Each error of node:http gets an Error body with its code',
+  ],
+  [
+    'keeps connections that have closed',
+    SERVER,
+    "socket.once('close', () => connections.delete(socket));",
+    '',
+    'The open connections of a server are known',
+  ],
+  [
+    'a lingering close leaves the parser its listener',
+    LINGER,
+    "socket.removeAllListeners('data').on('data', discard)",
+    "socket.on('data', discard)",
+    'After a last response the parser gets nothing',
+  ],
+  [
+    'a lingering close reads without an end',
+    LINGER,
+    'if (discardedBytes >= MAX_DISCARDED_BYTES)',
+    'if (false)',
+    'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s',
+  ],
+  [
+    'a lingering close waits without an end',
+    LINGER,
+    ' || seconds === MAX_LINGER_S',
+    '',
+    'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s',
+  ],
+];
+
+export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
+  [
+    'looks at no rule of HTTP',
+    LISTENER,
+    'checkFields(request);',
+    '',
+    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  ],
+  [
+    'takes the first of two fields',
+    FIELDS,
+    'found === undefined ? value : `${found}, ${value}`',
+    'found ?? value',
+    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  ],
+  [
+    'takes any transfer coding that ends with chunked',
+    FIELDS,
+    "transferEncoding.toLowerCase() !== 'chunked'",
+    "!transferEncoding.endsWith('chunked')",
+    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  ],
+  [
+    'takes * for any method',
+    TARGET,
+    "request.method !== 'OPTIONS'",
+    'false',
+    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  ],
+  [
+    'keeps the connection of an unsound request',
+    LISTENER,
+    "if (path === '')\n        return true;",
+    '',
+    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  ],
+  [
+    'looks for the path before it asks for a key',
+    LISTENER,
+    'match?.route.needsKey ?? `${normalized}/`.startsWith(protectedPath)',
+    'match?.route.needsKey ?? false',
+    'Below the protected path an unknown path and method need a key first',
+  ],
+  [
+    'compares the path as it was sent',
+    LISTENER,
+    'findRoute(normalized)',
+    'findRoute(path)',
+    'A handler gets the parameter, the query, the key and header fields',
+  ],
+  [
+    'opens everything with any right',
+    AUTHENTICATION,
+    'key.right === undefined || key.right === right',
+    'true',
+    'A key with a right opens what asks for it and nothing else, a key without one everything',
+  ],
+  [
+    'opens nothing with a right',
+    AUTHENTICATION,
+    ' || key.right === right',
+    '',
+    'A key with a right opens what asks for it and nothing else, a key without one everything',
+  ],
+  [
+    'names no realm',
+    AUTHENTICATION,
+    'realm="${realm}"',
+    'realm=""',
+    'A 401 names the realm, and an error only for a key that was sent',
+  ],
+  [
+    'does not look at the query',
+    LISTENER,
+    'checkQuery(query);',
+    '',
+    'Broken percent-encoding is 400, and an expectation of anything but 100 is 417',
+  ],
+  [
+    'does not look at Expect',
+    LISTENER,
+    'checkExpect(request);',
+    '',
+    'Broken percent-encoding is 400, and an expectation of anything but 100 is 417',
+  ],
+  [
+    'forgets HEAD',
+    ROUTER,
+    "if (method === 'GET')",
+    'if (false)',
+    'OPTIONS names the methods of a path, and OPTIONS * those of all operations',
+  ],
+  [
+    'asks a policy after authentication only',
+    LISTENER,
+    'if (httpResponse !== undefined)',
+    'if (false)',
+    'A policy may respond before authentication, and adds header fields to every response',
+  ],
+  [
+    'adds no header fields of policies',
+    LISTENER,
+    'headers.push(...policy.headersFor(request, httpResponse));',
+    ';',
+    'A policy may respond before authentication, and adds header fields to every response',
+  ],
+  [
+    'tells the client the cause of a bug',
+    LISTENER,
+    "'The service failed to respond'",
+    'String(error)',
+    'An error of a handler is sent if it is an HttpError or documented, else it is a 500',
+  ],
+  [
+    'reports no bug',
+    LISTENER,
+    'options.onFailure(error, exchange);',
+    '',
+    'An error of a handler is sent if it is an HttpError or documented, else it is a 500',
+  ],
+  [
+    'reports a response without the name of its key',
+    LISTENER,
+    'exchange.keyName = apiKey.name;',
+    '',
+    'Each response is reported, with the name of its key',
+  ],
+  [
+    'waits before it refuses',
+    LISTENER,
+    'const handle = findHandler(exchange, response);',
+    'await null;\n            const handle = findHandler(exchange, response);',
+    'What the header alone refuses is refused before the parser rejects the body',
+  ],
+  [
+    'keeps the connection of a body that it does not read',
+    LISTENER,
+    'status >= 400 || length === undefined',
+    'length === undefined',
+    'An error whose body is not read ends the connection',
+  ],
+  [
+    'discards a body of any length',
+    LISTENER,
+    ' || Number(length) > limitBytes',
+    '',
+    'A body that no operation asked for is discarded if it is short, or else ends the connection',
+  ],
+  [
+    'ends the connection of a body that it has read',
+    LISTENER,
+    'request.readableEnded || ',
+    '',
+    'A body that was read leaves its connection open, whatever the status is',
+  ],
+  [
+    'reads a body of any length',
+    BODY,
+    'if (end > limitBytes)',
+    'if (false)',
+    'A body beyond the limit is 413, announced or not, and ends the connection',
+  ],
+  [
+    'reads a body whose announced length is too great',
+    BODY,
+    "Number(fieldOf(request, 'content-length') ?? 0) > limitBytes",
+    'false',
+    'A body beyond the limit is 413, announced or not, and ends the connection',
+  ],
+  [
+    'gives a handler only the last chunk of a body',
+    BODY,
+    'chunk.copy(bytes, length);',
+    'bytes = chunk;',
+    'A handler gets the body, announced or in chunks, or none',
+  ],
+  [
+    'sends 100 before a body is wanted',
+    LISTENER,
+    'checkQuery(query);',
+    "checkQuery(query);\n        if (fieldOf(request, 'expect'))\n            response.writeContinue();",
+    'A client that expects 100 gets it when the body is wanted, and not before',
+  ],
+  [
+    'keeps connections during a stop',
+    LISTENER,
+    'options.isStopping() || ',
+    '',
+    'During a stop, and after Upgrade or a Connection in the trailer, a response is the last',
+  ],
+  [
+    'does not look at the trailer',
+    LISTENER,
+    'return request.rawTrailers.some(',
+    'return [].some(',
+    'During a stop, and after Upgrade or a Connection in the trailer, a response is the last',
+  ],
+  [
+    'does not wait for drain',
+    RESPONSE,
+    '=== false',
+    '=== null',
+    'A long body is sent in pieces, as its client reads, also after CONNECT',
+  ],
+  [
+    'does not pass on drain after CONNECT',
+    SERVER,
+    "connections.get(socket)?.emit('drain')",
+    'undefined',
+    'A long body is sent in pieces, as its client reads, also after CONNECT',
+  ],
+  [
+    'responds to a client that has gone',
+    LISTENER,
+    'if (error instanceof ClientGoneError)',
+    'if (false)',
+    'A client that goes away in the middle of a body is not reported',
+  ],
+];

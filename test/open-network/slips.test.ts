@@ -1,0 +1,228 @@
+/** Slips in src/open-network, row by row of the table in turns.ts, and the case that notices each. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openBench } from '../http/gate-bench.ts';
+import { GATE_CASES } from '../http/gate-cases.ts';
+import { plant, type Slip } from '../support/slips.ts';
+import { importOpenNetwork } from './modules.ts';
+import { STALLED_CASES } from './stalled-cases.ts';
+import { TURN_CASES } from './turn-cases.ts';
+
+const CASES = { ...TURN_CASES, ...STALLED_CASES };
+
+const TURNS = 'open-network/turns.js';
+const PARSER = 'open-network/parser.js';
+const STALLED = 'open-network/stalled-connections.js';
+
+const SLIPS: readonly Slip<keyof typeof CASES>[] = [
+  [
+    'reading: does not wait for the response before a request',
+    TURNS,
+    'isFirst && servedIn',
+    'servedIn',
+    'reading → waiting: the request behind one in progress is parsed, the rest stays bytes',
+  ],
+  [
+    'reading: parses on behind a last response',
+    TURNS,
+    '|| !socket.writable)',
+    ')',
+    'reading → waiting: behind a last response one request is parsed, and none served',
+  ],
+  [
+    'reading: serves any number in one iteration',
+    TURNS,
+    ' && servedIn !== this.#iteration',
+    '',
+    'reading → waiting: a connection is served once in an iteration, and then takes turns',
+  ],
+  [
+    'waiting: the parser goes on',
+    PARSER,
+    'mustStop() && upgrade !== true ? HPE_PAUSED : result',
+    'result',
+    'reading → waiting: the request behind one in progress is parsed, the rest stays bytes',
+  ],
+  [
+    'waiting: forgets the bytes that were not parsed',
+    TURNS,
+    'state.unparsed = unparsed;',
+    ';',
+    'waiting → reading: what was read meanwhile is parsed, wherever a read was cut',
+  ],
+  [
+    'waiting: does not end the stop of the parser',
+    PARSER,
+    'parserOf(socket)?.resume();',
+    '',
+    'The parser of this Node stops, and the log says nothing',
+  ],
+  [
+    'the line: the last one that waits is the first',
+    TURNS,
+    'this.#line.shift()',
+    'this.#line.pop()',
+    'waiting → reading: connections are served in the order of waiting, one request of each',
+  ],
+  [
+    'the line: serves all that wait in one iteration',
+    TURNS,
+    'while (this.#servedFromLine < MAX_FROM_LINE)',
+    'while (true)',
+    'reading → waiting: a connection is served once in an iteration, and then takes turns',
+  ],
+  [
+    'the line: does not go on in the next iteration',
+    TURNS,
+    'this.#servedFromLine = 0;\n            this.#serveLine();',
+    'this.#servedFromLine = 0;',
+    'reading → waiting: a connection is served once in an iteration, and then takes turns',
+  ],
+  [
+    'a timeout: counts while the connection is not read',
+    TURNS,
+    'error?.code === REQUEST_TIMEOUT && !isRead',
+    'false',
+    'A request is late only some time after the service began to read its connection',
+  ],
+  [
+    'a timeout: never counts',
+    TURNS,
+    'error?.code === REQUEST_TIMEOUT && !isRead',
+    'error?.code === REQUEST_TIMEOUT',
+    'A request is late only some time after the service began to read its connection',
+  ],
+  [
+    'progress: counts what is only queued',
+    STALLED,
+    'socket.bytesWritten - (_handle?.writeQueueSize ?? 0)',
+    'socket.bytesWritten',
+    'A connection that does not take its response is closed after a minute',
+  ],
+  [
+    'progress: does not see a request with Expect',
+    STALLED,
+    "['request', 'checkContinue', 'checkExpectation']",
+    "['request']",
+    'A connection that does not take its response is closed after a minute',
+  ],
+  [
+    'progress: counts no bytes',
+    STALLED,
+    ' || progress.sentBytes !== sentBytes',
+    '',
+    'A connection that takes a byte every minute stays',
+  ],
+  [
+    'progress: a request is none',
+    STALLED,
+    'progress.isDue !== isDue || ',
+    '',
+    'A request in time begins a new time, and so does the end of its response',
+  ],
+  [
+    'progress: gives an idle connection the time of a response',
+    STALLED,
+    'isDue ? timeout : keepAliveTimeout + headersTimeout',
+    'timeout',
+    'A connection on which no request comes is closed after 76 seconds',
+  ],
+  [
+    'progress: closes what another program has taken',
+    STALLED,
+    'if (isDue || !isGivenAway(socket))',
+    'if (true)',
+    'A connection that another program has taken stays',
+  ],
+  [
+    'progress: does not look for a reset',
+    STALLED,
+    "socket.write('')",
+    'undefined',
+    'A connection that is not read is written to, which shows a reset',
+  ],
+  [
+    'room: is made only when all are taken',
+    STALLED,
+    'connections.size > maxConnections - spare',
+    'connections.size > maxConnections',
+    'If all are taken but a part, the one without progress for the longest time goes',
+  ],
+  [
+    'room: the one with the newest progress goes',
+    STALLED,
+    'progress.at >= at ||',
+    'progress.at < at ||',
+    'If all are taken but a part, the one without progress for the longest time goes',
+  ],
+  [
+    'room: one with a response to get may go',
+    STALLED,
+    '!isResponseDue(connection) && progress',
+    'progress',
+    'If all are taken but a part, the one without progress for the longest time goes',
+  ],
+  [
+    'room: one that another program has taken may go',
+    STALLED,
+    '!socket.writable || isGivenAway(socket)',
+    '!socket.writable',
+    'If all are taken but a part, the one without progress for the longest time goes',
+  ],
+  [
+    'room: counts connections that have closed',
+    STALLED,
+    "socket.once('close', () => connections.delete(socket));",
+    '',
+    'A connection that has closed is no longer counted',
+  ],
+];
+
+/** Noticed by a case of every gate. */
+const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
+  [
+    'waiting: does not hold its socket when a request waits',
+    TURNS,
+    'hold(socket);',
+    '',
+    'While a request waits, its connection is not read, and after that it is',
+  ],
+  [
+    'waiting: does not hold its socket when it is resumed',
+    TURNS,
+    "holdWhile(socket, () => connection.state.name === 'waiting' && socket.writable);",
+    '',
+    'A connection on which a request waits again is not read',
+  ],
+  [
+    'waiting: holds its socket while it is closing',
+    TURNS,
+    "=== 'waiting' && socket.writable);",
+    "=== 'waiting');",
+    'What follows a last response is read and discarded',
+  ],
+  [
+    'an error: does not reach the queue',
+    TURNS,
+    'this.#queue.last(socket, error, write);',
+    '',
+    'An error behind requests that wait gets its response after them',
+  ],
+];
+
+for (const slip of GATE_SLIPS) {
+  test(`A slip is noticed: ${slip[0]}`, async (t) => {
+    const { createOpenNetworkServer } = await importOpenNetwork(plant(t, slip));
+    await assert.rejects(async () =>
+      GATE_CASES[slip[4]](await openBench(t, createOpenNetworkServer)),
+    );
+  });
+}
+
+for (const slip of SLIPS) {
+  test(`A slip is noticed: ${slip[0]}`, async (t) => {
+    const extra = await importOpenNetwork(plant(t, slip));
+    await assert.rejects(async () => CASES[slip[4]](t, extra));
+  });
+}
