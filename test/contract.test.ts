@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { testPetStoreContract, type OpenStore } from '../src/contract/pet-store-contract.ts';
-import type { NewPet, StoredPet } from '../src/model/pet.ts';
-import { formatMembers, formatPet } from '../src/model/pet-text.ts';
-import { createMemoryStore } from '../src/stores/memory-store.ts';
+import { testPetStoreContract, type OpenStore } from '../src/extras/contract/pet-store-contract.ts';
+import type { NewPet, StoredPet } from '../src/core/pets/pet.ts';
+import { formatMembers, formatPet } from '../src/core/pets/pet-text.ts';
+import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import { runNode } from './support/process/process.ts';
 
 const SAME = 'create, get and list return the same pet';

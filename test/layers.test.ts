@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { VERSION } from '../src/base/version.ts';
+import { VERSION } from '../src/core/base/version.ts';
 import { pathsIn, readText, ROOT } from './support/project.ts';
 
 /** The rows of the map, from the lowest up. A file outside a folder counts as a room. */

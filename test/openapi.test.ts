@@ -8,18 +8,18 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { petOperations } from '../src/api/operations.ts';
-import type { AppOptions } from '../src/app/app-options.ts';
-import { testConformance } from '../src/kit/conformance.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT, PET_STATUSES } from '../src/model/pet.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../src/model/pet-store.ts';
-import { openapiOperation } from '../src/web/openapi/openapi.ts';
-import type { Named, ResponseObject } from '../src/web/openapi/types.ts';
-import { healthOperations } from '../src/ops/health.ts';
-import type { ResponseSummary } from '../src/http/handle-request.ts';
-import type { HttpRequest } from '../src/http/operation.ts';
-import { createMetrics, type MetricsSources } from '../src/ops/metrics.ts';
-import { createMemoryStore } from '../src/stores/memory-store.ts';
+import { petOperations } from '../src/core/api/operations.ts';
+import type { AppOptions } from '../src/app-options.ts';
+import { testConformance } from '../src/extras/kit/conformance.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT, PET_STATUSES } from '../src/core/pets/pet.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../src/core/pets/pet-store.ts';
+import { openapiOperation } from '../src/extras/web/openapi/openapi.ts';
+import type { Named, ResponseObject } from '../src/extras/web/openapi/types.ts';
+import { healthOperations } from '../src/core/api/health.ts';
+import type { ResponseSummary } from '../src/core/http/handle-request.ts';
+import type { HttpRequest } from '../src/core/http/operation.ts';
+import { createMetrics, type MetricsSources } from '../src/extras/ops/metrics.ts';
+import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import {
   assertDescribed,
   assertMatches,

@@ -6,13 +6,13 @@ import { closeSync, existsSync, openSync, readFileSync, symlinkSync, writeFileSy
 import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OPTION_NAMES } from '../src/app/app-options.ts';
-import { VERSION } from '../src/base/version.ts';
+import { OPTION_NAMES } from '../src/app-options.ts';
+import { VERSION } from '../src/core/base/version.ts';
 import { PROCESS_SETTINGS } from '../src/process/config.ts';
-import { STATUS_OF_CODE } from '../src/api/api-error.ts';
-import { checksOf } from '../src/kit/checks.ts';
-import type { PetStore } from '../src/model/pet-store.ts';
-import { createMemoryStore } from '../src/stores/memory-store.ts';
+import { STATUS_OF_CODE } from '../src/core/api/api-error.ts';
+import { checksOf } from '../src/extras/kit/checks.ts';
+import type { PetStore } from '../src/core/pets/pet-store.ts';
+import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort, openService } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
@@ -169,7 +169,7 @@ for (const [what, env, code] of [
     const npm = `#!/bin/sh\ncurl -fs ${list} && exit 7\n`;
     writeFileSync(join(folder, 'npm'), npm, { mode: 0o755 });
     const port = await freePort();
-    const script = `cd "$ROOT"\n${blockOf('src/client/mocking.md', 'sh', 'npm test').replaceAll('8080', String(port))}`;
+    const script = `cd "$ROOT"\n${blockOf('src/extras/client/mocking.md', 'sh', 'npm test').replaceAll('8080', String(port))}`;
     const PATH = `${folder}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
     const all = { ...env, PATH, ROOT, URL: `http://127.0.0.1:${port}` };
     const { status, text } = run('sh', ['-c', script], all);
@@ -180,11 +180,11 @@ for (const [what, env, code] of [
 /** What each page's commands need before the first one is typed; the service's port is returned. */
 const BEFORE: Readonly<Record<string, (t: TestContext, folder: string) => Promise<number>>> = {
   'README.md': (_t, folder) => linkScripts(folder),
-  'src/client/mocking.md': (_t, folder) => {
-    writeFileSync(join(folder, 'sample.json'), blockOf('src/client/mocking.md', 'json'));
+  'src/extras/client/mocking.md': (_t, folder) => {
+    writeFileSync(join(folder, 'sample.json'), blockOf('src/extras/client/mocking.md', 'json'));
     return linkScripts(folder);
   },
-  'src/api/retries.md': async (t) => (await openService(t, slowOnce())).port,
+  'src/core/api/retries.md': async (t) => (await openService(t, slowOnce())).port,
 };
 
 for (const [page, prepare] of Object.entries(BEFORE)) {

@@ -1,5 +1,5 @@
 /**
- * The data files of the bench, as the service writes them (src/stores/file/format.ts): 68 bytes a
+ * The data files of the bench, as the service writes them (src/core/store/format.ts): 68 bytes a
  * pet at one million, and 33 more for each commit.
  *
  * One pet in 500 is sold; the others are available and pending by turns.

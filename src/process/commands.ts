@@ -7,9 +7,9 @@
  */
 
 import crypto from 'node:crypto';
-import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
-import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
-import { messageOf } from '../base/logger.ts';
+import { createApiKey, keyNameProblem } from '../core/app/api-keys.ts';
+import { readCommandLine, type Command, type Context } from './command-line.ts';
+import { messageOf } from '../core/base/logger.ts';
 import {
   assertWhole,
   backUp,
@@ -18,9 +18,9 @@ import {
   loadProvenCommits,
   makeDataFile,
   withProgress,
-} from '../stores/copies.ts';
-import { nodeDisk } from '../stores/file/node-disk.ts';
-import type { Tables } from '../stores/table/tables.ts';
+} from '../core/store/copies.ts';
+import { nodeDisk } from '../core/store/node-disk.ts';
+import type { Tables } from '../core/store/tables.ts';
 import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
 
 /** What may follow the name of each command, and its line in the help. */
@@ -42,9 +42,9 @@ const LOADERS: ReadonlyMap<string, () => Command | Promise<Command>> = new Map(
     'check-data': () => checkData,
     backup: () => backup,
     import: () => importPets,
-    'copy-pets': async () => (await import('./etcd-commands.ts')).copyPets,
-    'init-etcd': async () => (await import('./etcd-commands.ts')).initEtcd,
-    conformance: async () => (await import('../kit/command.ts')).conformance,
+    'copy-pets': async () => (await import('./etcd.ts')).copyPets,
+    'init-etcd': async () => (await import('./etcd.ts')).initEtcd,
+    conformance: async () => (await import('../extras/kit/command.ts')).conformance,
     help: () => showHelp,
   }),
 );

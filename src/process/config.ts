@@ -8,14 +8,14 @@
  */
 
 import { resolve } from 'node:path';
-import { createApiKey } from '../app/api-keys.ts';
-import { readApiKeys, type ApiKeySource, type GivenText } from '../app/read-api-keys.ts';
-import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
-import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
-import { nearest } from '../base/nearest.ts';
-import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
-import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import { createApiKey } from '../core/app/api-keys.ts';
+import { readApiKeys, type ApiKeySource, type GivenText } from './read-api-keys.ts';
+import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app-options.ts';
+import type { CommandLine, Environment, FlagKind } from './command-line.ts';
+import { nearest } from './nearest.ts';
+import { mustBe, problemTexts, type Problem } from '../core/base/problem.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../core/http/request-body.ts';
+import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = '127.0.0.1';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCommandLine, type Syntax } from '../../src/base/command-line.ts';
+import { readCommandLine, type Syntax } from '../../src/process/command-line.ts';
 
 /** A command that takes two arguments. */
 const COMMAND: Syntax = {

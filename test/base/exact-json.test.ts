@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
-import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/base/int64.ts';
+import { parseExactJson, stringifyExactJson } from '../../src/core/base/exact-json.ts';
+import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/core/base/int64.ts';
 import { rounds } from '../support/extent.ts';
 import { forAll, mutate } from '../support/random.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findLink } from '../../src/base/link-header.ts';
+import { findLink } from '../../src/extras/client/link-header.ts';
 
 const FIELDS: readonly (readonly [field: string, target: string | undefined])[] = [
   ['</a>; rel="next"', '/a'],

@@ -15,7 +15,7 @@ import {
   type PetPage,
   type PetStoreClient,
   PetStoreError,
-} from '../../src/client/client.ts';
+} from '../../src/extras/client/client.ts';
 
 const BASE_URL = 'http://pets.example/v1';
 const API_KEY = 'secret-Key-1';

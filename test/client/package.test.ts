@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createClient } from '../../src/client/client.ts';
+import { createClient } from '../../src/extras/client/client.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { assertCompiles, linkPackage, ROOT } from '../support/process/carry.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openFileStore } from '../../src/stores/file/file-store.ts';
+import { openFileStore } from '../../src/core/store/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { petText, REX } from '../support/pets/rex.ts';
 import { usedBytes } from '../support/process/heap.ts';

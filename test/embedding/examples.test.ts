@@ -45,7 +45,7 @@ test('The store that src/README.md shows passes its tests', { skip }, async (t) 
 
 test('The test on the page for mocking passes with the sample file of the page', async (t) => {
   const folder = linkPackage(tempDir(t));
-  const page = 'src/client/mocking.md';
+  const page = 'src/extras/client/mocking.md';
   writeFileSync(join(folder, 'sample.json'), blockOf(page, 'json'));
   writeFileSync(join(folder, 'mock.test.mjs'), blockOf(page, 'js', '// mock.test.mjs'));
   const printed = await outputOf(['--test-reporter=tap', 'mock.test.mjs'], { cwd: folder });

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createApp, type App } from '../../src/app/app.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { createApp, type App } from '../../src/app.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { KEY } from '../support/http/service.ts';
 
 const store = createMemoryStore();

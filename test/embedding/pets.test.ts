@@ -3,11 +3,14 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:buffer';
 import { test } from 'node:test';
-import { createClient, stringifyPet as stringifyFromClient } from '../../src/client/client.ts';
-import type { PetStore } from '../../src/model/pet-store.ts';
-import { InvalidPetError } from '../../src/model/pet-text.ts';
-import { stringifyPet } from '../../src/model/pet.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import {
+  createClient,
+  stringifyPet as stringifyFromClient,
+} from '../../src/extras/client/client.ts';
+import type { PetStore } from '../../src/core/pets/pet-store.ts';
+import { InvalidPetError } from '../../src/core/pets/pet-text.ts';
+import { stringifyPet } from '../../src/core/pets/pet.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
 
 test('The app and the client take and return the same values, exact to the last digit', async (t) => {

@@ -15,7 +15,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { Listener } from '../../src/http/handle-request.ts';
+import type { Listener } from '../../src/core/http/handle-request.ts';
 import { parseAnswers } from '../support/http/answers.ts';
 import { listen, listenFor } from '../support/http/service.ts';
 import { openWire } from '../support/http/wire.ts';

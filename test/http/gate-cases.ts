@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { REQUEST_TIMEOUT } from '../../src/http/gate.ts';
+import { REQUEST_TIMEOUT } from '../../src/core/http/gate.ts';
 import { CHUNKED, EXPECT, requestOf } from '../support/http/requests.ts';
 import { LONG, type Bench } from './gate-bench.ts';
 

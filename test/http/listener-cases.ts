@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
-import type { Exchange, Policy, ResponseSummary } from '../../src/http/handle-request.ts';
-import type { Operation } from '../../src/http/operation.ts';
+import type { Exchange, Policy, ResponseSummary } from '../../src/core/http/handle-request.ts';
+import type { Operation } from '../../src/core/http/operation.ts';
 import { CHUNKED } from '../support/http/requests.ts';
 import { openBench } from './gate-bench.ts';
 import type { Http } from './modules.ts';

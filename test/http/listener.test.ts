@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRouter } from '../../src/http/router.ts';
+import { createRouter } from '../../src/core/http/router.ts';
 import { LISTENER_CASES, runListenerCase } from './listener-cases.ts';
 import { importHttp } from './modules.ts';
 

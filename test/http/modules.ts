@@ -8,10 +8,14 @@ export type Http = Awaited<ReturnType<typeof importHttp>>;
 export async function importHttp(root = SOURCES) {
   const load = <Module>(path: string): Promise<Module> => import(new URL(path, root).href);
   return {
-    ...(await load<typeof import('../../src/http/http-server.ts')>('http/http-server.js')),
-    ...(await load<typeof import('../../src/http/handle-request.ts')>('http/handle-request.js')),
-    ...(await load<typeof import('../../src/http/http-error.ts')>('http/http-error.js')),
-    ...(await load<typeof import('../../src/http/http-response.ts')>('http/http-response.js')),
-    ...(await load<typeof import('../../src/http/lingering-close.ts')>('http/lingering-close.js')),
+    ...(await load<typeof import('../../src/core/http/http-server.ts')>('http/http-server.js')),
+    ...(await load<typeof import('../../src/core/http/handle-request.ts')>(
+      'http/handle-request.js',
+    )),
+    ...(await load<typeof import('../../src/core/http/http-error.ts')>('http/http-error.js')),
+    ...(await load<typeof import('../../src/core/http/http-response.ts')>('http/http-response.js')),
+    ...(await load<typeof import('../../src/core/http/lingering-close.ts')>(
+      'http/lingering-close.js',
+    )),
   };
 }

@@ -1,7 +1,7 @@
 /** The gate of the core: the cases of every gate, and how much of what a client sends it holds. */
 
 import { test } from 'node:test';
-import { createHttpServer } from '../../src/http/http-server.ts';
+import { createHttpServer } from '../../src/core/http/http-server.ts';
 import { openBench } from './gate-bench.ts';
 import { GATE_CASES } from './gate-cases.ts';
 

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { STATUS_OF_CODE, type ErrorCode } from '../../src/api/api-error.ts';
+import { STATUS_OF_CODE, type ErrorCode } from '../../src/core/api/api-error.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { CHUNKED, REX, REX_1, lastRequestOf, requestOf } from '../support/http/requests.ts';
 import { ask, assertErrorAnswer, talk } from '../support/http/wire.ts';

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { cut } from '../../src/base/quote.ts';
+import { cut } from '../../src/core/base/quote.ts';
 import { CHUNKED, inChunks, REX, REX_1 } from '../support/http/requests.ts';
 import { openService, type Service } from '../support/http/service.ts';
 import { ask, assertErrorAnswer } from '../support/http/wire.ts';

@@ -1,10 +1,10 @@
-/** Retrying a create with an Idempotency-Key, over HTTP: each sentence of src/api/retries.md. */
+/** Retrying a create with an Idempotency-Key, over HTTP: each sentence of src/core/api/retries.md. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readKeyHash } from '../../src/api/operations.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { readKeyHash } from '../../src/core/api/operations.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { ask } from '../support/http/wire.ts';
 

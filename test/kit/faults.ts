@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { linkAfter, linked, pageOf, thirdDecisions } from './other-decisions.ts';
-import type { Fields } from '../../src/kit/test-client.ts';
+import type { Fields } from '../../src/extras/kit/test-client.ts';
 import {
   Invalid,
   KEY,

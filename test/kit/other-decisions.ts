@@ -14,7 +14,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { stringifyExactJson } from '../../src/base/exact-json.ts';
+import { stringifyExactJson } from '../../src/core/base/exact-json.ts';
 import {
   Invalid,
   plainRules,

@@ -7,10 +7,10 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
-import type { Check } from '../../src/kit/check.ts';
-import { Run, type Outcome } from '../../src/kit/run.ts';
-import type { Target } from '../../src/kit/test-client.ts';
+import { parseExactJson, stringifyExactJson } from '../../src/core/base/exact-json.ts';
+import type { Check } from '../../src/extras/kit/check.ts';
+import { Run, type Outcome } from '../../src/extras/kit/run.ts';
+import type { Target } from '../../src/extras/kit/test-client.ts';
 import { listenFor } from '../support/http/service.ts';
 
 export interface Pet {

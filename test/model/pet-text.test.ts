@@ -9,10 +9,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeNewPet } from '../../src/client/requests.ts';
-import { petFrom, type ServiceResponse } from '../../src/client/responses.ts';
-import { createPetAccess } from '../../src/model/pet-access.ts';
-import { KeyReusedError } from '../../src/model/pet-store.ts';
+import { encodeNewPet } from '../../src/extras/client/requests.ts';
+import { petFrom, type ServiceResponse } from '../../src/extras/client/responses.ts';
+import { createPetAccess } from '../../src/core/pets/pet-access.ts';
+import { KeyReusedError } from '../../src/core/pets/pet-store.ts';
 import {
   formatMembers,
   formatPet,
@@ -24,11 +24,11 @@ import {
   readNewPet,
   TextPet,
   type ParsedPet,
-} from '../../src/model/pet-text.ts';
-import type { NewPet, Pet } from '../../src/model/pet.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { replayedPet } from '../../src/stores/table/idempotency-keys.ts';
-import { COMPONENTS } from '../../src/web/openapi/components.ts';
+} from '../../src/core/pets/pet-text.ts';
+import type { NewPet, Pet } from '../../src/core/pets/pet.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
+import { replayedPet } from '../../src/core/store/idempotency-keys.ts';
+import { COMPONENTS } from '../../src/extras/web/openapi/components.ts';
 import { rounds } from '../support/extent.ts';
 import { randomNewPet, randomPet, randomPetText } from '../support/pets/random-pet.ts';
 import { forAll } from '../support/random.ts';

@@ -9,11 +9,11 @@ export async function importOpenNetwork(root = SOURCES) {
   const load = <Module>(name: string): Promise<Module> =>
     import(new URL(`open-network/${name}.js`, root).href);
   return {
-    ...(await load<typeof import('../../src/open-network/open-network-server.ts')>(
+    ...(await load<typeof import('../../src/extras/open-network/open-network-server.ts')>(
       'open-network-server',
     )),
-    ...(await load<typeof import('../../src/open-network/parser.ts')>('parser')),
-    ...(await load<typeof import('../../src/open-network/stalled-connections.ts')>(
+    ...(await load<typeof import('../../src/extras/open-network/parser.ts')>('parser')),
+    ...(await load<typeof import('../../src/extras/open-network/stalled-connections.ts')>(
       'stalled-connections',
     )),
   };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import type { TestContext } from 'node:test';
-import { LIMITS } from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/core/http/limits.ts';
 import type { OpenNetwork } from './modules.ts';
 
 /** A socket, as far as it is looked at. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VERSION } from '../../src/base/version.ts';
+import { VERSION } from '../../src/core/base/version.ts';
 import { KEY, openService, RUNTIME, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 

@@ -1,5 +1,5 @@
 /**
- * src/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files.
+ * src/extras/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files.
  * src/ops/README.md: each program accepts its block, a proxy serves the service with it, and a
  * start waits as the systemd unit says.
  */
@@ -12,9 +12,9 @@ import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Histogram } from '../../src/base/histogram.ts';
-import type { StoreStats } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import type { Histogram } from '../../src/core/base/histogram.ts';
+import type { StoreStats } from '../../src/core/pets/pet-store.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { freePort, KEY, listenFor, openService, RUNTIME } from '../support/http/service.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
@@ -22,7 +22,7 @@ import { end, portOf, runNode, startFor, startProgram } from '../support/process
 import { needs, pathOf, run } from '../support/process/program.ts';
 import { blockOf, readText } from '../support/project.ts';
 
-const MONITORING = 'src/ops/monitoring.md';
+const MONITORING = 'src/extras/ops/monitoring.md';
 const PROMTOOL = needs('promtool');
 
 /** Returns a folder with the files of the page, as in /etc/prometheus. */

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { createClient } from '../../src/client/client.ts';
-import type { Named, OpenApi } from '../../src/web/openapi/types.ts';
-import { curlLine, quoted } from '../../src/web/page/curl-line.ts';
+import { createClient } from '../../src/extras/client/client.ts';
+import type { Named, OpenApi } from '../../src/extras/web/openapi/types.ts';
+import { curlLine, quoted } from '../../src/extras/web/page/curl-line.ts';
 import { describedOperations } from '../support/description/description.ts';
 import { KEY, openService } from '../support/http/service.ts';
 

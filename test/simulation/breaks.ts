@@ -6,13 +6,13 @@
  */
 
 import zlib from 'node:zlib';
-import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
-import { CommitQueue } from '../../src/stores/commit-queue.ts';
-import { DataFile } from '../../src/stores/file/data-file.ts';
-import { FileStore } from '../../src/stores/file/file-store.ts';
-import { firstLine, type Place, type Word } from '../../src/stores/file/format.ts';
-import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
-import { PetTable } from '../../src/stores/table/pet-table.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/core/pets/pet-store.ts';
+import { CommitQueue } from '../../src/core/store/commit-queue.ts';
+import { DataFile } from '../../src/core/store/data-file.ts';
+import { FileStore } from '../../src/core/store/file-store.ts';
+import { firstLine, type Place, type Word } from '../../src/core/store/format.ts';
+import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
+import { PetTable } from '../../src/core/store/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
 import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';

@@ -3,8 +3,8 @@
  * classes. They test the simulation, which must catch all of them (breaks.ts).
  */
 
-import type { Disk, DiskFile, FileStat } from '../../src/stores/file/disk.ts';
-import { FIRST_LINE_BYTES, wordOf } from '../../src/stores/file/format.ts';
+import type { Disk, DiskFile, FileStat } from '../../src/core/store/disk.ts';
+import { FIRST_LINE_BYTES, wordOf } from '../../src/core/store/format.ts';
 import { intercept, type DiskCall, type Interceptor } from '../support/disk/intercept.ts';
 import { withMethod } from '../support/replaced-method.ts';
 import { DATA_FILE } from './life.ts';

@@ -6,13 +6,13 @@
  * at the same time, to different processes if there are several, and again after a failure.
  */
 
-import type { NewPet, StoredPet } from '../../src/model/pet.ts';
+import type { NewPet, StoredPet } from '../../src/core/pets/pet.ts';
 import {
   OutcomeUnknownError,
   StoreUnavailableError,
   type MaybePromise,
   type PetStore,
-} from '../../src/model/pet-store.ts';
+} from '../../src/core/pets/pet-store.ts';
 import { pendingPet } from '../support/pets/rex.ts';
 import { requestKey } from '../support/pets/request-keys.ts';
 import type { KeyedClient, Model } from './model.ts';

@@ -5,10 +5,10 @@
  * in stores/file/torn-commit.test.ts, rule by rule.
  */
 
-import { systemMemory } from '../../src/base/system.ts';
-import type { DiskFile } from '../../src/stores/file/disk.ts';
-import { firstLine, FIRST_LINE_BYTES, type Word } from '../../src/stores/file/format.ts';
-import { readDataFile } from '../../src/stores/file/read-data-file.ts';
+import { systemMemory } from '../../src/core/base/system.ts';
+import type { DiskFile } from '../../src/core/store/disk.ts';
+import { firstLine, FIRST_LINE_BYTES, type Word } from '../../src/core/store/format.ts';
+import { readDataFile } from '../../src/core/store/read-data-file.ts';
 import { isChosen, rounds, SEED } from '../support/extent.ts';
 import { createRandom } from '../support/random.ts';
 import type { Callers, Script } from './callers.ts';

@@ -7,9 +7,9 @@
  * that a client could have read.
  */
 
-import { systemMemory, type Memory } from '../../src/base/system.ts';
-import type { WherePetsAre } from '../../src/model/pet-store.ts';
-import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
+import { systemMemory, type Memory } from '../../src/core/base/system.ts';
+import type { WherePetsAre } from '../../src/core/pets/pet-store.ts';
+import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { Callers, type Script, type Site } from './callers.ts';
 import { FOLDER, type DiskImage } from './disk-image.ts';

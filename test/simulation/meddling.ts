@@ -5,7 +5,7 @@
  * no file of another program may be overwritten; and what a stop reports must be true.
  */
 
-import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
+import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
 import { intercept } from '../support/disk/intercept.ts';
 import { isChosen } from '../support/extent.ts';
 import type { Random } from '../support/random.ts';

@@ -7,8 +7,8 @@
  * A client with an idempotency key retries until it is acknowledged: then its pet exists once.
  */
 
-import type { NewPet, StoredPet } from '../../src/model/pet.ts';
-import type { KeyHash } from '../../src/stores/table/idempotency-keys.ts';
+import type { NewPet, StoredPet } from '../../src/core/pets/pet.ts';
+import type { KeyHash } from '../../src/core/store/idempotency-keys.ts';
 
 /** A client that sends one pet with its key until the pet is acknowledged. */
 export interface KeyedClient {

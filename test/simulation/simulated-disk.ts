@@ -8,7 +8,7 @@
  */
 
 import { basename, dirname } from 'node:path';
-import type { Disk, FileStat, DiskFile } from '../../src/stores/file/disk.ts';
+import type { Disk, FileStat, DiskFile } from '../../src/core/store/disk.ts';
 import {
   changeFile,
   changeNames,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CommitQueue } from '../../src/stores/commit-queue.ts';
+import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 
 test('A full queue refuses an item, and takes one again after a commit', async () => {
   const queue = new CommitQueue<number, number>(

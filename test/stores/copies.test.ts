@@ -9,9 +9,9 @@ import {
   loadDataFile,
   loadProvenCommits,
   makeDataFile,
-} from '../../src/stores/copies.ts';
-import type { Disk } from '../../src/stores/file/disk.ts';
-import { openFileStore } from '../../src/stores/file/file-store.ts';
+} from '../../src/core/store/copies.ts';
+import type { Disk } from '../../src/core/store/disk.ts';
+import { openFileStore } from '../../src/core/store/file-store.ts';
 import { fileOf, line, linesOf, read } from '../support/disk/data-files.ts';
 import { intercept } from '../support/disk/intercept.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from '../support/disk/memory-disk.ts';

@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../src/base/system.ts';
-import type { StoredPet } from '../../src/model/pet.ts';
+import { systemClock } from '../../src/core/base/system.ts';
+import type { StoredPet } from '../../src/core/pets/pet.ts';
 import {
   KeyReusedError,
   OutcomeUnknownError,
   StoreUnavailableError,
-} from '../../src/model/pet-store.ts';
-import { TextPet } from '../../src/model/pet-text.ts';
-import { CommitQueue } from '../../src/stores/commit-queue.ts';
-import { KeyedCreates } from '../../src/stores/keyed-creates.ts';
-import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
-import { PetTable } from '../../src/stores/table/pet-table.ts';
+} from '../../src/core/pets/pet-store.ts';
+import { TextPet } from '../../src/core/pets/pet-text.ts';
+import { CommitQueue } from '../../src/core/store/commit-queue.ts';
+import { KeyedCreates } from '../../src/core/store/keyed-creates.ts';
+import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
+import { PetTable } from '../../src/core/store/pet-table.ts';
 import { petText, REX } from '../support/pets/rex.ts';
 import { requestKey } from '../support/pets/request-keys.ts';
 

@@ -11,14 +11,14 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
   type CreatedPet,
-} from '../../src/model/pet-store.ts';
-import { TextPet } from '../../src/model/pet-text.ts';
-import { CommitQueue } from '../../src/stores/commit-queue.ts';
-import { DataFile } from '../../src/stores/file/data-file.ts';
-import { FileStore } from '../../src/stores/file/file-store.ts';
-import { KeyedCreates } from '../../src/stores/keyed-creates.ts';
-import { IdempotencyKeys } from '../../src/stores/table/idempotency-keys.ts';
-import { PetTable } from '../../src/stores/table/pet-table.ts';
+} from '../../src/core/pets/pet-store.ts';
+import { TextPet } from '../../src/core/pets/pet-text.ts';
+import { CommitQueue } from '../../src/core/store/commit-queue.ts';
+import { DataFile } from '../../src/core/store/data-file.ts';
+import { FileStore } from '../../src/core/store/file-store.ts';
+import { KeyedCreates } from '../../src/core/store/keyed-creates.ts';
+import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
+import { PetTable } from '../../src/core/store/pet-table.ts';
 import { beginStoreScript } from '../support/disk/store-script.ts';
 import { withMethod } from '../support/replaced-method.ts';
 import { casesOf, runCase, titleOf } from '../support/script.ts';

@@ -5,7 +5,7 @@
  * failure names.
  */
 
-import * as contract from '../../src/contract/random.ts';
+import * as contract from '../../src/extras/contract/random.ts';
 import { CASE, caseOf } from './extent.ts';
 
 export interface Random extends contract.Random {

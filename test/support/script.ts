@@ -20,8 +20,8 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
   type PetStore,
-} from '../../src/model/pet-store.ts';
-import { InvalidPetError } from '../../src/model/pet-text.ts';
+} from '../../src/core/pets/pet-store.ts';
+import { InvalidPetError } from '../../src/core/pets/pet-text.ts';
 import { REX } from './pets/rex.ts';
 import { requestKey } from './pets/request-keys.ts';
 import { ROOT } from './project.ts';

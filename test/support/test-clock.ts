@@ -1,6 +1,6 @@
 /** A clock and timers for a store, moved by the test. */
 
-import type { Clock } from '../../src/base/system.ts';
+import type { Clock } from '../../src/core/base/system.ts';
 
 interface Timer {
   readonly ms: number;

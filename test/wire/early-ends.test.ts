@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { ErrorCode } from '../../src/api/api-error.ts';
+import type { ErrorCode } from '../../src/core/api/api-error.ts';
 import {
   CHUNKED,
   EXPECT,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { holdCreate, openBothSides } from './connections.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { rounds } from '../support/extent.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
 import { usedBytes } from '../support/process/heap.ts';

@@ -13,20 +13,20 @@ import type {
   CallResult,
   EtcdCalls,
   FailureKind,
-} from '../../../src/stores/etcd/calls.ts';
-import { decodeValue, encodeValue } from '../../../src/stores/etcd/slots.ts';
+} from '../../../src/extras/etcd/calls.ts';
+import { decodeValue, encodeValue } from '../../../src/extras/etcd/slots.ts';
 import {
   put,
   type KeyValue,
   type RangeResponse,
   type Txn,
-} from '../../../src/stores/etcd/etcd-json.ts';
-import { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { Proposer } from '../../../src/stores/etcd/proposer.ts';
-import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
-import { CommitQueue } from '../../../src/stores/commit-queue.ts';
-import { KeyedCreates } from '../../../src/stores/keyed-creates.ts';
-import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
+} from '../../../src/extras/etcd/etcd-json.ts';
+import { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
+import { Proposer } from '../../../src/extras/etcd/proposer.ts';
+import { ReadBarrier } from '../../../src/extras/etcd/read-barrier.ts';
+import { CommitQueue } from '../../../src/core/store/commit-queue.ts';
+import { KeyedCreates } from '../../../src/core/store/keyed-creates.ts';
+import { IdempotencyKeys } from '../../../src/core/store/idempotency-keys.ts';
 import { complaintsOfCase } from '../../support/etcd/etcd-script.ts';
 import { complaintsOfTheFar } from '../../support/etcd/fairness.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';

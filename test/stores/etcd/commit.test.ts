@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INT64_MAX } from '../../../src/base/int64.ts';
+import { INT64_MAX } from '../../../src/core/base/int64.ts';
 import {
   createCommit,
   decodeCommit,
   encodeCommit,
   pendingPet,
-} from '../../../src/stores/etcd/commit.ts';
+} from '../../../src/extras/etcd/commit.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 /** When the keys of these commits are forgotten. */

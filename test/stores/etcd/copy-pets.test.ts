@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { exportPets, importPets } from '../../../src/stores/etcd/import-pets.ts';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { loadDataFile } from '../../../src/stores/copies.ts';
-import { IdempotencyKeys } from '../../../src/stores/table/idempotency-keys.ts';
-import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import type { Tables } from '../../../src/stores/table/tables.ts';
+import { exportPets, importPets } from '../../../src/extras/etcd/import-pets.ts';
+import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
+import { openFileStore } from '../../../src/core/store/file-store.ts';
+import { nodeDisk } from '../../../src/core/store/node-disk.ts';
+import { loadDataFile } from '../../../src/core/store/copies.ts';
+import { IdempotencyKeys } from '../../../src/core/store/idempotency-keys.ts';
+import { PetTable } from '../../../src/core/store/pet-table.ts';
+import type { Tables } from '../../../src/core/store/tables.ts';
 import { clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
 import {
   openStore,

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Logger } from '../../../src/base/logger.ts';
-import { Endpoints } from '../../../src/stores/etcd/endpoints.ts';
-import { Member } from '../../../src/stores/etcd/member.ts';
+import type { Logger } from '../../../src/core/base/logger.ts';
+import { Endpoints } from '../../../src/extras/etcd/endpoints.ts';
+import { Member } from '../../../src/extras/etcd/member.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 
 const EVENTS: Readonly<Record<string, string>> = {

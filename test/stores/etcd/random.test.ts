@@ -11,9 +11,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { etcdClock } from '../../../src/stores/etcd/calls.ts';
-import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
-import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { etcdClock } from '../../../src/extras/etcd/calls.ts';
+import type { ClusterOptions } from '../../../src/extras/etcd/etcd-options.ts';
+import type { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { needsEtcd, startCluster, type Cluster } from '../../support/etcd/cluster.ts';
 import { startLinks, type Link } from '../../support/etcd/link.ts';
 import { init, openStore } from '../../support/etcd/opened-store.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as json from '../../../src/stores/etcd/etcd-json.ts';
+import * as json from '../../../src/extras/etcd/etcd-json.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 

@@ -10,7 +10,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CallCount } from '../../../src/stores/etcd/calls.ts';
+import type { CallCount } from '../../../src/extras/etcd/calls.ts';
 import { gateway, needsEtcd, rangeOf, startCluster } from '../../support/etcd/cluster.ts';
 import {
   callsOf,

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import { AppliedLog } from '../../../src/stores/etcd/applied-log.ts';
-import { decodeMeta, Layout } from '../../../src/stores/etcd/slots.ts';
+import { testPetStoreContract } from '../../../src/extras/contract/pet-store-contract.ts';
+import { AppliedLog } from '../../../src/extras/etcd/applied-log.ts';
+import { decodeMeta, Layout } from '../../../src/extras/etcd/slots.ts';
 import {
   commitsOfOne,
   openInitialized,

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallResult } from '../../../src/stores/etcd/calls.ts';
-import { joiningOf } from '../../../src/stores/etcd/join-cluster.ts';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
+import type { CallResult } from '../../../src/extras/etcd/calls.ts';
+import { joiningOf } from '../../../src/extras/etcd/join-cluster.ts';
+import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
 import {
   commitsOfOne,

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import type { FileStat } from '../../../src/stores/file/disk.ts';
-import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
+import { testPetStoreContract } from '../../../src/extras/contract/pet-store-contract.ts';
+import type { FileStat } from '../../../src/core/store/disk.ts';
+import { openFileStore, type FileStore } from '../../../src/core/store/file-store.ts';
 import { linesOf, read } from '../../support/disk/data-files.ts';
 import { intercept } from '../../support/disk/intercept.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';

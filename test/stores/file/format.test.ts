@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock, systemMemory } from '../../../src/base/system.ts';
-import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
+import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
+import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
 import {
   blanksOf,
   bytesOfFile,
@@ -12,8 +12,8 @@ import {
   lineOf,
   wordOf,
   writeFile,
-} from '../../../src/stores/file/format.ts';
-import { emptyTables, readDataFile } from '../../../src/stores/file/read-data-file.ts';
+} from '../../../src/core/store/format.ts';
+import { emptyTables, readDataFile } from '../../../src/core/store/read-data-file.ts';
 import { fileOf, line, linesOf, PATH, read } from '../../support/disk/data-files.ts';
 import { assertFloodRefused } from '../../support/disk/flooded-file.ts';
 import { rounds } from '../../support/extent.ts';

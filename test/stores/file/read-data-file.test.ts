@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
-import { systemClock, systemMemory } from '../../../src/base/system.ts';
-import { MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
-import type { DiskFile, FileStat } from '../../../src/stores/file/disk.ts';
-import { blanksOf } from '../../../src/stores/file/format.ts';
-import { readDataFile, readProvenCommits } from '../../../src/stores/file/read-data-file.ts';
+import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
+import { MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
+import type { DiskFile, FileStat } from '../../../src/core/store/disk.ts';
+import { blanksOf } from '../../../src/core/store/format.ts';
+import { readDataFile, readProvenCommits } from '../../../src/core/store/read-data-file.ts';
 import { fileOf, line, linesOf, PATH, read } from '../../support/disk/data-files.ts';
 import { rounds } from '../../support/extent.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';

@@ -26,14 +26,14 @@ import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { messageOf } from '../../../src/base/logger.ts';
-import { systemClock, systemMemory } from '../../../src/base/system.ts';
-import { clientMessage } from '../../../src/stores/failure-report.ts';
-import { isUnlocked, withFile } from '../../../src/stores/file/disk.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { readDataFile } from '../../../src/stores/file/read-data-file.ts';
-import { replaceFile } from '../../../src/stores/file/replace-file.ts';
+import { messageOf } from '../../../src/core/base/logger.ts';
+import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
+import { clientMessage } from '../../../src/core/base/failure-report.ts';
+import { isUnlocked, withFile } from '../../../src/core/store/disk.ts';
+import { openFileStore } from '../../../src/core/store/file-store.ts';
+import { nodeDisk } from '../../../src/core/store/node-disk.ts';
+import { readDataFile } from '../../../src/core/store/read-data-file.ts';
+import { replaceFile } from '../../../src/core/store/replace-file.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { REX } from '../../support/pets/rex.ts';
@@ -45,7 +45,7 @@ const POSIX = { skip: platform() === 'win32' && 'Windows has other links, locks 
 const LINUX = { skip: platform() !== 'linux' && 'needs flock, and /proc' };
 const ROOT = { skip: !IS_ROOT && 'needs root' };
 const NOBODY = 65_534;
-const STORE_JS = new URL('../../../src/stores/file/file-store.js', import.meta.url).href;
+const STORE_JS = new URL('../../../src/core/store/file-store.js', import.meta.url).href;
 
 test(
   'A second store is refused, also by another path, and one at a time takes the lock',

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemMemory } from '../../../src/base/system.ts';
+import { systemMemory } from '../../../src/core/base/system.ts';
 import {
   encodeCommit,
   FILE_END,
   FIRST_LINE_BYTES,
   MAX_COMMIT_BYTES,
-} from '../../../src/stores/file/format.ts';
-import { isTornCommit } from '../../../src/stores/file/torn-commit.ts';
+} from '../../../src/core/store/format.ts';
+import { isTornCommit } from '../../../src/core/store/torn-commit.ts';
 import { line } from '../../support/disk/data-files.ts';
 import { rounds } from '../../support/extent.ts';
 

@@ -7,7 +7,7 @@ import {
   IdempotencyKeys,
   MAX_IDEMPOTENCY_KEYS,
   type KeyEntry,
-} from '../../../src/stores/table/idempotency-keys.ts';
+} from '../../../src/core/store/idempotency-keys.ts';
 import { rounds } from '../../support/extent.ts';
 import { usedBytes } from '../../support/process/heap.ts';
 import { forAll } from '../../support/random.ts';

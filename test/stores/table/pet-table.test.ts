@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INT64_MAX } from '../../../src/base/int64.ts';
-import { systemMemory } from '../../../src/base/system.ts';
-import { PET_STATUSES, type PetStatus } from '../../../src/model/pet.ts';
-import { formatMembers, formatPet } from '../../../src/model/pet-text.ts';
-import type { PetQuery } from '../../../src/model/pet-store.ts';
-import { PetTable, type TablePet } from '../../../src/stores/table/pet-table.ts';
+import { INT64_MAX } from '../../../src/core/base/int64.ts';
+import { systemMemory } from '../../../src/core/base/system.ts';
+import { PET_STATUSES, type PetStatus } from '../../../src/core/pets/pet.ts';
+import { formatMembers, formatPet } from '../../../src/core/pets/pet-text.ts';
+import type { PetQuery } from '../../../src/core/pets/pet-store.ts';
+import { PetTable, type TablePet } from '../../../src/core/store/pet-table.ts';
 import { rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 

@@ -8,16 +8,16 @@
 
 import assert from 'node:assert/strict';
 import type { RequestListener, ServerResponse } from 'node:http';
-import { ERROR_CODES } from '../../../src/api/error-codes.ts';
-import { stringifyExactJson } from '../../../src/base/exact-json.ts';
-import { describeService } from '../../../src/web/openapi/openapi.ts';
+import { ERROR_CODES } from '../../../src/extras/web/docs/error-codes.ts';
+import { stringifyExactJson } from '../../../src/core/base/exact-json.ts';
+import { describeService } from '../../../src/extras/web/openapi/openapi.ts';
 import type {
   Named,
   OpenApi,
   OperationObject,
   ResponseObject,
   Schema,
-} from '../../../src/web/openapi/types.ts';
+} from '../../../src/extras/web/openapi/types.ts';
 import { parseAnswers, type RawAnswer } from '../http/answers.ts';
 
 export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService(''));

@@ -1,6 +1,6 @@
 /** Data files of given pets, and what is read of a file. */
 
-import { systemClock, systemMemory, type Memory } from '../../../src/base/system.ts';
+import { systemClock, systemMemory, type Memory } from '../../../src/core/base/system.ts';
 import {
   encodeCommit,
   FILE_END,
@@ -8,9 +8,9 @@ import {
   lineOf,
   placeAtStart,
   type Word,
-} from '../../../src/stores/file/format.ts';
-import { readDataFile, type DataFileContent } from '../../../src/stores/file/read-data-file.ts';
-import type { Tables } from '../../../src/stores/table/tables.ts';
+} from '../../../src/core/store/format.ts';
+import { readDataFile, type DataFileContent } from '../../../src/core/store/read-data-file.ts';
+import type { Tables } from '../../../src/core/store/tables.ts';
 import { petText } from '../pets/rex.ts';
 import { createMemoryDisk } from './memory-disk.ts';
 

@@ -4,7 +4,7 @@
  * files.
  */
 
-import type { Disk } from '../../../src/stores/file/disk.ts';
+import type { Disk } from '../../../src/core/store/disk.ts';
 import { intercept, type Interceptor } from './intercept.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts';
 

@@ -1,8 +1,8 @@
 /** Files of a gigabyte, as something gone wild leaves them, and what reading them takes. */
 
 import assert from 'node:assert/strict';
-import { systemMemory, type Memory } from '../../../src/base/system.ts';
-import type { DiskFile, FileStat } from '../../../src/stores/file/disk.ts';
+import { systemMemory, type Memory } from '../../../src/core/base/system.ts';
+import type { DiskFile, FileStat } from '../../../src/core/store/disk.ts';
 
 /** More than one string can have. */
 const FLOOD_BYTES = 1e9;

@@ -1,6 +1,6 @@
 /** A disk around another one, which gives each call to a function. */
 
-import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
+import type { Disk, DiskFile } from '../../../src/core/store/disk.ts';
 
 export interface DiskCall {
   readonly operation: keyof Disk | keyof DiskFile;

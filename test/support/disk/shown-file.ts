@@ -1,6 +1,6 @@
 /** A data file as tests show it: its blanks by what they mean. */
 
-import { FIRST_LINE_BYTES, wordOf } from '../../../src/stores/file/format.ts';
+import { FIRST_LINE_BYTES, wordOf } from '../../../src/core/store/format.ts';
 
 /** Returns the text, with `··in use··` and `··mark··` for 32 blanks, and `\0*9` for zeros. */
 export function shownFile(bytes: Buffer): string {

@@ -27,12 +27,12 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { systemClock, systemMemory, type Memory } from '../../../src/base/system.ts';
-import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { withFile } from '../../../src/stores/file/disk.ts';
-import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
-import { readDataFile } from '../../../src/stores/file/read-data-file.ts';
-import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { systemClock, systemMemory, type Memory } from '../../../src/core/base/system.ts';
+import { StoreUnavailableError } from '../../../src/core/pets/pet-store.ts';
+import { withFile } from '../../../src/core/store/disk.ts';
+import { openFileStore, type FileStore } from '../../../src/core/store/file-store.ts';
+import { readDataFile } from '../../../src/core/store/read-data-file.ts';
+import { PetTable } from '../../../src/core/store/pet-table.ts';
 import { REX } from '../pets/rex.ts';
 import { countsOf, outcomeOf, type Begin, type Script } from '../script.ts';
 import { TestClock } from '../test-clock.ts';

@@ -1,12 +1,12 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a test's clock. */
 
 import type { TestContext } from 'node:test';
-import { etcdClock, type CallCount, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
-import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
-import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
-import { createCommit, encodeCommit, pendingPet } from '../../../src/stores/etcd/commit.ts';
-import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
+import { etcdClock, type CallCount, type EtcdClock } from '../../../src/extras/etcd/calls.ts';
+import type { ClusterOptions } from '../../../src/extras/etcd/etcd-options.ts';
+import { openEtcdStore, type EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
+import { createCommit, encodeCommit, pendingPet } from '../../../src/extras/etcd/commit.ts';
+import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/extras/etcd/slots.ts';
 import { SERVER_JS } from '../process/process.ts';
 import { run } from '../process/program.ts';
 import { TestClock } from '../test-clock.ts';

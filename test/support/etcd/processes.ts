@@ -7,8 +7,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { StoreUnavailableError, type PetStore } from '../../../src/model/pet-store.ts';
-import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { StoreUnavailableError, type PetStore } from '../../../src/core/pets/pet-store.ts';
+import type { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { Callers, type Site } from '../../simulation/callers.ts';
 import { Model } from '../../simulation/model.ts';
 import { textsOf } from '../pets/next-start.ts';

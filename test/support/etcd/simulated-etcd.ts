@@ -9,8 +9,8 @@ import type {
   CallResult,
   EtcdCalls,
   FailureKind,
-} from '../../../src/stores/etcd/calls.ts';
-import type { RangeResponse, Txn, TxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
+} from '../../../src/extras/etcd/calls.ts';
+import type { RangeResponse, Txn, TxnResponse } from '../../../src/extras/etcd/etcd-json.ts';
 
 /** How a call without a response ends, and what the store learns of it. */
 const FAILURES = {

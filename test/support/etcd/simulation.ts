@@ -5,10 +5,10 @@
  * The model of test/simulation/model.ts judges each response and each read.
  */
 
-import { systemMemory } from '../../../src/base/system.ts';
-import type { CallKind } from '../../../src/stores/etcd/calls.ts';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
+import { systemMemory } from '../../../src/core/base/system.ts';
+import type { CallKind } from '../../../src/extras/etcd/calls.ts';
+import { openEtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
 import { CASE, caseOf, isChosen, isWhole } from '../extent.ts';
 import { createRandom } from '../random.ts';

@@ -3,7 +3,7 @@
  * else can run. So fifteen seconds take no time, and each run has the same order.
  */
 
-import type { EtcdClock } from '../../../src/stores/etcd/calls.ts';
+import type { EtcdClock } from '../../../src/extras/etcd/calls.ts';
 
 interface Alarm {
   readonly at: number;

@@ -2,12 +2,12 @@
 
 import type { Server } from 'node:http';
 import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
-import { openApp } from '../../../src/app/app.ts';
-import type { AppOptions } from '../../../src/app/app-options.ts';
-import { createOpenNetworkServer } from '../../../src/open-network/open-network-server.ts';
-import { readProcessStats, type Runtime } from '../../../src/ops/runtime.ts';
-import type { Limits } from '../../../src/http/limits.ts';
-import { createMemoryStore } from '../../../src/stores/memory-store.ts';
+import { openApp } from '../../../src/app.ts';
+import type { AppOptions } from '../../../src/app-options.ts';
+import { createOpenNetworkServer } from '../../../src/extras/open-network/open-network-server.ts';
+import { readProcessStats, type Runtime } from '../../../src/extras/ops/runtime.ts';
+import type { Limits } from '../../../src/core/http/limits.ts';
+import { createMemoryStore } from '../../../src/core/store/memory-store.ts';
 import { compared } from '../description/description.ts';
 
 export const KEY = 'test-key';

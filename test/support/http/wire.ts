@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
-import { STATUS_OF_CODE, type ErrorCode } from '../../../src/api/api-error.ts';
+import { STATUS_OF_CODE, type ErrorCode } from '../../../src/core/api/api-error.ts';
 import { endOfAnswers, parseAnswers, type RawAnswer } from './answers.ts';
 import { lastRequestOf, requestOf } from './requests.ts';
 

@@ -1,7 +1,7 @@
 /** What the next start of a service finds in its files, without a process for it. */
 
-import type { PetStore } from '../../../src/model/pet-store.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import type { PetStore } from '../../../src/core/pets/pet-store.ts';
+import { openFileStore } from '../../../src/core/store/file-store.ts';
 
 /** The text of each pet that a start finds, in ascending order of id. Stops without a failure. */
 export async function petsAtNextStart(dataFile: string): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /** Generated pets, as values and as JSON texts in every layout that a Pet may have. */
 
-import { PET_STATUSES, type NewPet, type Pet } from '../../../src/model/pet.ts';
+import { PET_STATUSES, type NewPet, type Pet } from '../../../src/core/pets/pet.ts';
 import { randomInt64, randomStringLiteral, randomText, type Random } from '../random.ts';
 
 export function randomNewPet(random: Random): NewPet {

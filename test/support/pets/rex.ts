@@ -1,7 +1,7 @@
 /** A pet for tests, and its text. */
 
-import type { NewPet } from '../../../src/model/pet.ts';
-import { formatMembers } from '../../../src/model/pet-text.ts';
+import type { NewPet } from '../../../src/core/pets/pet.ts';
+import { formatMembers } from '../../../src/core/pets/pet-text.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n };
 

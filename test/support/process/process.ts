@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import type { Limits } from '../../../src/http/limits.ts';
+import type { Limits } from '../../../src/core/http/limits.ts';
 import { tempDir } from '../disk/temp-dir.ts';
 import { ROOT } from '../project.ts';
 

@@ -1,0 +1,23 @@
+/** Health checks for supervisors, without an API key. */
+
+import { unavailable } from './api-error.ts';
+import { jsonResponse, type HttpResponse } from '../http/http-response.ts';
+import type { Operation } from '../http/operation.ts';
+
+/** `problem` returns why the service is not ready for requests, or undefined if it is ready. */
+export function healthOperations(problem: () => string | undefined): readonly Operation[] {
+  return [
+    healthOperation('livez', () => OK),
+    healthOperation('readyz', () => {
+      const found = problem();
+      if (found !== undefined) throw unavailable(found);
+      return OK;
+    }),
+  ];
+}
+
+function healthOperation(name: string, handle: () => HttpResponse): Operation {
+  return { name, method: 'GET', path: `/${name}`, needsKey: false, handle: async () => handle() };
+}
+
+const OK: HttpResponse = jsonResponse(200, '{"status":"ok"}');

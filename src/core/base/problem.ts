@@ -1,0 +1,78 @@
+/**
+ * Problems with options. One check finds them, for a program that embeds the service and for a user
+ * who typed flags and variables: `{ option: 'etcd.prefix', sentence: 'must be …' }`. Whoever
+ * reports a problem puts in the names that are known there, such as PETSTORE_ETCD_PREFIX.
+ *
+ * Problems are returned, since all are reported together. A function of the package throws one
+ * TypeError with all of them; the process prints each on a line, and exits with 2.
+ */
+
+import { nearest } from '../../process/nearest.ts';
+import { quoteValue } from './quote.ts';
+
+export interface Problem {
+  /** The option: `prefix`, `etcd.prefix`, `apiKeys[2]`. */
+  readonly option: string;
+  /** What follows its name: "must be …, not …". */
+  readonly sentence: string;
+  /** Another option, with which the sentence ends. */
+  readonly other?: string;
+}
+
+/** Returns the problem of a value that is not as expected. The text shows no password of a URL. */
+export function mustBe(option: string, expected: string, value: unknown): Problem {
+  const shown = typeof value === 'string' ? value.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@') : value;
+  const not = value === undefined ? '' : `, not ${quoteValue(shown)}`;
+  return { option, sentence: `must be ${expected}${not}` };
+}
+
+/** Returns what is wrong with the value of an option. */
+export type Check = (value: unknown, option: string) => readonly Problem[];
+
+export function condition(expected: string, isValid: (value: unknown) => boolean): Check {
+  return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
+}
+
+/** Returns the check of a string that matches. */
+export function matching(expected: string, pattern: RegExp): Check {
+  return condition(expected, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+/** Checks each member that is given or required, and refuses those that have no check. */
+export function memberProblems(
+  value: Readonly<Record<string, unknown>>,
+  checks: Readonly<Record<string, Check>>,
+  required: readonly string[],
+  path = '',
+): readonly Problem[] {
+  const names = Object.keys(checks);
+  const unknown = Object.keys(value).filter((name) => !names.includes(name));
+  const given = names.filter((name) => value[name] !== undefined || required.includes(name));
+  return [
+    ...unknown.map((name) => ({
+      option: `${path}${name}`,
+      sentence: `is not an option, did you mean ${nearest(name, names)}?`,
+    })),
+    ...given.flatMap((name) => checks[name]!(value[name], `${path}${name}`)),
+  ];
+}
+
+/** Returns each problem as a sentence, at most twenty of them, and how many more there are. */
+export function problemTexts(
+  problems: readonly Problem[],
+  nameOf: (option: string) => string = (option) => option,
+): readonly string[] {
+  const texts = problems.map(({ option, sentence, other }) => {
+    const text = `${nameOf(option)} ${sentence}`;
+    return other === undefined ? text : `${text} ${nameOf(other)}`;
+  });
+  const more = texts.length - MAX_TEXTS;
+  return more > 0 ? [...texts.slice(0, MAX_TEXTS), `${more} more are wrong`] : texts;
+}
+
+const MAX_TEXTS = 20;
+
+/** Throws a TypeError that has all problems, if there are any. */
+export function assertNoProblems(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw new TypeError(problemTexts(problems).join('; '));
+}

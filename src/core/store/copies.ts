@@ -1,0 +1,201 @@
+/**
+ * Data files that no store uses: check one, copy one, or make one of other pets. Nothing is changed
+ * in its place, and nothing overwritten, except for a backup that is to be replaced.
+ */
+
+import { randomInt } from 'node:crypto';
+import { basename, dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../base/logger.ts';
+import { systemClock, systemMemory } from '../base/system.ts';
+import { unfinishedPath } from './data-file.ts';
+import {
+  assertRegular,
+  attributesOf,
+  isSameFile,
+  isUnlocked,
+  syncFolders,
+  withFile,
+  type Disk,
+} from './disk.ts';
+import { writeFile } from './format.ts';
+import {
+  DamagedFileError,
+  readDataFile,
+  readProvenCommits,
+  type DataFileContent,
+} from './read-data-file.ts';
+import type { Range } from './read-lines.ts';
+import { replaceFile } from './replace-file.ts';
+import { assertNoPetsBeside } from './start.ts';
+import type { Tables } from './tables.ts';
+
+const DEPS = { memory: systemMemory, clock: systemClock };
+
+/** A running service may replace the file, or roll a commit back, while it is read. */
+const RETRY_MS = 100;
+const MAX_TRIES = 5;
+
+/** What a start would find, and whether a process has locked the file. */
+export type CheckedFile = DataFileContent & { readonly isInUse: boolean };
+
+/**
+ * Reads a data file, and changes nothing, whether or not a service uses it. Rejects with the first
+ * thing that is wrong. The end of a file in use may be torn: a commit is being written.
+ */
+export async function checkDataFile(
+  disk: Disk,
+  path: string,
+  givesIds = false,
+): Promise<CheckedFile> {
+  const file = await existing(disk, path);
+  await assertNoPetsBeside({ ...DEPS, disk, path: file });
+  for (let tries = 1; ; tries += 1) {
+    // Where no file can be locked, no service starts.
+    const isInUse = !(await isUnlocked(disk, file).catch(() => true));
+    try {
+      const deps = { ...DEPS, givesIds };
+      return { ...(await withFile(disk, file, (open) => readDataFile(file, open, deps))), isInUse };
+    } catch (error) {
+      if (!isInUse || tries === MAX_TRIES) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** Reads a data file that no service may use: it would go on to add pets. */
+export async function loadDataFile(disk: Disk, path: string, givesIds = false): Promise<Tables> {
+  const content = await checkDataFile(disk, path, givesIds);
+  if (content.isInUse) throw inUse(path);
+  assertWhole(path, content);
+  return content;
+}
+
+function inUse(path: string): Error {
+  return new Error(`${path} is in use: stop the service first`);
+}
+
+/** Throws if a commit at the end of the file is not complete: the file was cut, or not stopped. */
+export function assertWhole(path: string, content: DataFileContent): void {
+  if (content.form === 'array' || content.end !== 'torn') return;
+  const { sizeBytes, place } = content;
+  throw new DamagedFileError(
+    path,
+    `behind byte ${place.end}, ${sizeBytes - place.end} bytes are a commit that is not complete`,
+    'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete. ' +
+      'The command import --intact takes out the pets before it',
+  );
+}
+
+/** Resolves with the pets of all commits that their marks prove, of a file that no service uses. */
+export async function loadProvenCommits(
+  disk: Disk,
+  path: string,
+  onGap: (gap: Range) => void,
+): Promise<Tables> {
+  const file = await existing(disk, path);
+  if (!(await isUnlocked(disk, file))) throw inUse(path);
+  return withFile(disk, file, (open) => readProvenCommits(file, open, DEPS, onGap));
+}
+
+/** Writes the commits of a data file, which may be in use, to another file. Resolves with them. */
+export async function backUp(
+  disk: Disk,
+  path: string,
+  to: string,
+  mayReplace: boolean,
+): Promise<Tables> {
+  const from = await existing(disk, path);
+  const target = await disk.resolve(to).catch((error: unknown) => {
+    throw new Error(`${to} cannot be made: ${messageOf(error)}`);
+  });
+  const there = disk.stat(target);
+  if (isSameFile(there, disk.stat(from)) || isDerived(target, from)) {
+    throw new Error(`${to} is the data file, or has a name that belongs to it: name another file`);
+  }
+  if (there !== undefined) {
+    if (!mayReplace) throw new Error(`${to} exists already: see --replace`);
+    assertRegular(to, there);
+    if (!(await isUnlocked(disk, target))) throw new Error(`${to} is in use by another process`);
+  }
+  const content = await checkDataFile(disk, path);
+  if (!content.isInUse) assertWhole(path, content);
+  await writeNewFile(disk, target, content, mayReplace);
+  return content;
+}
+
+/** Makes a data file with these pets and keys. Rejects if there is one. */
+export async function makeDataFile(disk: Disk, path: string, tables: Tables): Promise<void> {
+  await disk.makeDirectory(dirname(path));
+  const target = await disk.resolve(path);
+  for (const there of [target, `${target}.journal`]) {
+    if (disk.stat(there) === undefined) continue;
+    throw new Error(`${there} exists already: move it away, or name another file`);
+  }
+  await writeNewFile(disk, target, tables, false);
+}
+
+async function writeNewFile(
+  disk: Disk,
+  path: string,
+  tables: Tables,
+  mayReplace: boolean,
+): Promise<void> {
+  const { file, failure } = await replaceFile(disk, {
+    path,
+    unfinished: unfinishedPath(path, randomInt(2 ** 32)),
+    attributes: attributesOf(disk, path),
+    by: mayReplace ? 'rename' : 'link or rename',
+    write: async (append) => void (await writeFile(tables, 'clean', systemMemory, append)),
+  });
+  await file.close();
+  if (failure !== undefined) throw failure;
+  await syncFolders(disk, path);
+}
+
+/** True for the names of the files beside a data file. */
+function isDerived(path: string, dataFile: string): boolean {
+  const name = basename(dataFile);
+  const end = basename(path).slice(name.length);
+  const isBeside = dirname(path) === dirname(dataFile) && basename(path).startsWith(name);
+  return isBeside && /^\.(unfinished-|saved-|lock$|journal)/.test(end);
+}
+
+/** How much is read or written before it is shown how far that is. */
+const SHOWN_BYTES: number = 16 << 20;
+
+/** The disk, which also calls `show` while a large file is read or written. */
+export function withProgress(disk: Disk, show: (text: string) => void): Disk {
+  return {
+    ...disk,
+    async open(path, how, attributes) {
+      const file = await disk.open(path, how, attributes);
+      const { sizeBytes } = file.stat();
+      let shown = '';
+      const showOnce = (position: number, text: string): void => {
+        if (position >= SHOWN_BYTES && text !== shown) show(text);
+        shown = text;
+      };
+      return {
+        ...file,
+        read(bytes, offset, length, position) {
+          showOnce(position, `Reading ${path}: ${Math.floor((100 * position) / sizeBytes)} % `);
+          return file.read(bytes, offset, length, position);
+        },
+        write(bytes, offset, position) {
+          showOnce(position, `Writing ${path}: ${position >> 20} MiB `);
+          return file.write(bytes, offset, position);
+        },
+      };
+    },
+  };
+}
+
+/** Resolves with the path of a file, with symbolic links followed. Rejects if there is none. */
+async function existing(disk: Disk, path: string): Promise<string> {
+  const file = await disk.resolve(path).catch(() => path);
+  const entry = disk.stat(file);
+  if (entry === undefined) throw new Error(`There is no data file ${path}`);
+  assertRegular(file, entry);
+  return file;
+}

@@ -1,0 +1,381 @@
+/**
+ * The data file of a running store: open, locked, and written at its end only.
+ *
+ *     …}··mark··␊]␊            the file ends at E, where its closing bracket is
+ *     …}··mark··␊,{"id":…      one write at E: the commit, its mark, and the bracket behind it
+ *
+ * Another program may change, replace or remove the file. The system does not tell, so the store
+ * asks *is it ours?* before each write, after each sync and once a second: the path leads to the
+ * open file, in the folder of the start, with the length and the time of the last change that this
+ * store made. An edit that keeps the length, within one tick of the file system's clock (some 4 ms)
+ * behind a write of the store, is not noticed.
+ */
+
+import { dirname } from 'node:path';
+import zlib from 'node:zlib';
+import type { Memory } from '../base/system.ts';
+import type { Tables } from './tables.ts';
+import {
+  isSameFile,
+  readAll,
+  type Disk,
+  type DiskFile,
+  type FileAttributes,
+  type FileStat,
+} from './disk.ts';
+import {
+  encodeCommit,
+  FILE_END,
+  FIRST_LINE_BYTES,
+  firstLine,
+  MARK_LINE_BYTES,
+  placeAtStart,
+  writeFile,
+  type Place,
+} from './format.ts';
+import { readItems } from './read-lines.ts';
+import { replaceFile, type Replacement } from './replace-file.ts';
+
+/**
+ * What is at the path: this file; the same with another time, perhaps by `touch`; nothing; or
+ * another file, or this one with another length.
+ */
+type Look = 'ours' | 'touched' | 'removed' | 'changed';
+
+/** The answer to *is it ours?* */
+export type Answer = Exclude<Look, 'touched'>;
+
+/** What became of a commit. If it is rolled back, or was not written, the file is as before it. */
+export type Appended =
+  | { readonly kind: 'durable' }
+  | { readonly kind: 'not ours'; readonly answer: Answer; readonly isWritten: boolean }
+  | { readonly kind: 'rolled back' | 'in doubt'; readonly cause: unknown };
+
+/** So many harmless changes of the time, and no commit without one, show that it says nothing. */
+const MAX_TOUCHES = 3;
+const WINDOW_BYTES: number = 1 << 16;
+
+export class DataFile {
+  readonly #path: string;
+  readonly #disk: Disk;
+  readonly #memory: Memory;
+  readonly #file: DiskFile;
+  /** The folder at the start. */
+  readonly #folder: FileStat | undefined;
+  /** Which file it is. */
+  readonly #identity: FileStat;
+  /** The file right behind the last change by this store; undefined if `fstat` failed then. */
+  #known: FileStat | undefined;
+  #place: Place;
+  #touches = 0;
+  /** Once another program has changed the file, it is never ours again. */
+  #isChanged = false;
+
+  /** The file is locked, and continues at this place. `known` is from before it was read. */
+  constructor(
+    { disk, memory, path, folder }: DataFileDeps,
+    file: DiskFile,
+    place: Place,
+    known: FileStat,
+  ) {
+    this.#disk = disk;
+    this.#memory = memory;
+    this.#path = path;
+    this.#folder = folder;
+    this.#file = file;
+    this.#identity = known;
+    this.#known = known;
+    this.#place = place;
+  }
+
+  get sizeBytes(): number {
+    return this.#place.end + FILE_END.length;
+  }
+
+  /** The number of the file on its device, by which an operator finds it if it was moved. */
+  get inode(): bigint {
+    return this.#identity.inode;
+  }
+
+  get attributes(): FileAttributes {
+    return { mode: this.#identity.mode, owner: this.#identity.owner };
+  }
+
+  /** True if the path leads to it, and it is as this store left it, as far as that is known. */
+  isThere(): boolean {
+    try {
+      return /^(ours|touched)$/.test(this.#look());
+    } catch {
+      return false;
+    }
+  }
+
+  /** True if it has all that this store wrote, under whatever name. */
+  isWhole(): boolean {
+    try {
+      const { links, sizeBytes, changedAt } = this.#file.stat();
+      const known = this.#known;
+      const isKnown = known?.sizeBytes === sizeBytes && known.changedAt === changedAt;
+      return !this.#isChanged && links > 0 && isKnown;
+    } catch {
+      return false;
+    }
+  }
+
+  /** True if it still has a name, perhaps another one, as far as the system says. */
+  isLinked(): boolean {
+    try {
+      return this.#file.stat().links > 0;
+    } catch {
+      return true;
+    }
+  }
+
+  /** True if its time is not compared any more, since other changes of it were harmless. */
+  get ignoresTime(): boolean {
+    return this.#touches === MAX_TOUCHES;
+  }
+
+  /**
+   * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time
+   * is another one, the content up to the place is compared.
+   */
+  async check(place: Place = this.#place): Promise<Answer> {
+    const look = this.#look();
+    if (look === 'touched' && (await this.#hasKnownContent(place))) {
+      this.#touches += 1;
+      // Another program may have changed it while it was compared.
+      return this.check(place);
+    }
+    if (look === 'ours' || look === 'removed') return look;
+    this.#isChanged = true;
+    return 'changed';
+  }
+
+  /**
+   * Writes a commit with these lines behind the last one, and makes it durable. Rejects if memory
+   * fails, or the system does not say what is at the path: then nothing was written.
+   */
+  async append(lines: string): Promise<Appended> {
+    const { end } = this.#place;
+    const { bytes, next } = encodeCommit(lines, this.#place, this.#memory);
+    const answer = await this.check();
+    if (answer !== 'ours') return { kind: 'not ours', answer, isWritten: false };
+    try {
+      this.#write(bytes, end);
+    } catch (cause) {
+      return this.#rollBack(cause);
+    }
+    try {
+      await this.#file.sync();
+      const before = this.#touches;
+      const after = await this.check(next);
+      if (after !== 'ours') return { kind: 'not ours', answer: after, isWritten: true };
+      if (!this.#isJoined(end + bytes.length)) {
+        return { kind: 'not ours', answer: 'changed', isWritten: true };
+      }
+      // A network file system may set the time at the sync.
+      if (this.#touches === before && !this.ignoresTime) this.#touches = 0;
+    } catch (cause) {
+      return { kind: 'in doubt', cause };
+    }
+    this.#place = next;
+    return { kind: 'durable' };
+  }
+
+  /**
+   * Makes durable what a start has read, since a killed process may have left it in the page cache
+   * only, and removes what is torn. Only the last commit can be in doubt: each one before it was
+   * synced before the next was begun. It is written again, since a sync of it may have failed. The
+   * order matters: a cut behind the bracket may leave a bracket with a rest behind it.
+   */
+  async begin(lastCommitAt: number): Promise<void> {
+    const { end } = this.#place;
+    const commit = this.#memory.bytes(end - lastCommitAt + FILE_END.length);
+    await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
+    commit.write('\n]\n', commit.length - 1 - FILE_END.length);
+    if (this.#look() !== 'ours') {
+      throw new NotOursError(CHANGED_WHILE_READ);
+    }
+    if (this.#identity.sizeBytes > this.sizeBytes) await this.#cut();
+    this.#write(commit, lastCommitAt);
+    this.#write(firstLine('in use'), 0);
+    await this.#file.sync();
+  }
+
+  /** Tells the next start that a sync of this file has failed, as long as the system runs. */
+  markNotSynced(): void {
+    try {
+      this.#write(firstLine('not synced'), 0);
+    } catch {
+      // Then a start on this system may believe a second sync.
+    }
+  }
+
+  /** Writes that no commit will follow. */
+  async markClean(): Promise<void> {
+    this.#write(firstLine('clean'), 0);
+    await this.#file.sync();
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+
+  #look(): Look {
+    if (this.#isChanged) return 'changed';
+    const there = this.#disk.stat(this.#path);
+    const folder = this.#disk.stat(dirname(this.#path));
+    if (!isSameFile(folder, this.#folder)) {
+      // A folder that was moved may come back: the file in it still has all pets.
+      const isMoved = folder === undefined && this.isLinked();
+      return isMoved ? 'removed' : 'changed';
+    }
+    if (there === undefined) return 'removed';
+    if (!isSameFile(there, this.#identity)) return 'changed';
+    if (this.#known === undefined) return 'ours';
+    if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
+    return this.ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
+  }
+
+  /** True if the content is that of this store, whatever the time says. Takes the time, then. */
+  async #hasKnownContent({ end, crc }: Place): Promise<boolean> {
+    const known = this.#file.stat();
+    const first = Buffer.alloc(FIRST_LINE_BYTES);
+    await readAll(this.#file, first, 0);
+    let found = 0;
+    const range = { start: FIRST_LINE_BYTES, end };
+    await readItems(this.#file, range, this.#memory, WINDOW_BYTES, (bytes) => {
+      found = zlib.crc32(bytes, found);
+      return bytes.length;
+    });
+    // Behind a commit that failed, anything may follow.
+    const hasEnd = known.sizeBytes === end + FILE_END.length;
+    const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
+    await readAll(this.#file, last, end);
+    const isSame = found === crc && first.equals(firstLine('in use')) && FILE_END.includes(last);
+    if (isSame) this.#known = known;
+    return isSame;
+  }
+
+  /** Removes a commit that failed, durably. Overwriting the bracket takes no room. */
+  async #rollBack(cause: unknown): Promise<Appended> {
+    try {
+      await this.#cut();
+      this.#write(FILE_END, this.#place.end);
+      await this.#file.sync();
+      if (this.#isJoined(this.sizeBytes)) return { kind: 'rolled back', cause };
+      return { kind: 'not ours', answer: 'changed', isWritten: false };
+    } catch (failure) {
+      return { kind: 'in doubt', cause: failure };
+    }
+  }
+
+  /**
+   * False if another program changed the file between a check and a write. If it cut the file,
+   * there is a hole before what was written. If it wrote to the file's end, there may be a rest
+   * behind.
+   */
+  #isJoined(sizeBytes: number): boolean {
+    const { end, mark } = this.#place;
+    const before = Buffer.alloc(MARK_LINE_BYTES);
+    this.#file.readNow(before, end - MARK_LINE_BYTES);
+    const hasRest = this.#known !== undefined && this.#known.sizeBytes !== sizeBytes;
+    this.#isChanged = hasRest || !before.equals(mark);
+    return !this.#isChanged;
+  }
+
+  async #cut(): Promise<void> {
+    try {
+      await this.#file.truncate(this.sizeBytes);
+    } finally {
+      this.#note();
+    }
+  }
+
+  #write(bytes: Buffer, position: number): void {
+    try {
+      const count = this.#file.writeNow(bytes, 0, position);
+      if (count < bytes.length) {
+        const written = `only ${count} of ${bytes.length} bytes were written`;
+        throw new Error(`The disk seems to be full: ${written}`);
+      }
+    } finally {
+      this.#note();
+    }
+  }
+
+  /**
+   * Notes the length and the time right behind a change of this store, which may have failed. Not
+   * after the sync: that would take what another program did meanwhile for its own.
+   */
+  #note(): void {
+    try {
+      this.#known = this.#file.stat();
+    } catch {
+      this.#known = undefined;
+    }
+  }
+}
+
+export interface DataFileDeps {
+  readonly disk: Disk;
+  readonly memory: Memory;
+  readonly path: string;
+  /** The folder at the start. */
+  readonly folder: FileStat | undefined;
+  /** Returns 32 random bits. */
+  readonly randomBits: () => number;
+}
+
+/** How a new data file comes to its place. */
+export interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
+  /** The lines of a commit that follows all others, by itself. */
+  readonly doubt?: string | undefined;
+  /** Locks the new file, and rejects if it must not get the name. */
+  beforeName(file: DiskFile): Promise<void>;
+}
+
+/** The new data file, and why it is not certain that the path leads to it, durably. */
+export interface Created {
+  readonly file: DataFile;
+  readonly failure?: unknown;
+}
+
+/** Writes a data file from memory, atomically (replace-file.ts). */
+export async function createDataFile(
+  deps: DataFileDeps,
+  tables: Tables,
+  { doubt, beforeName, ...how }: Creation,
+): Promise<Created> {
+  const { disk, memory, path, randomBits } = deps;
+  let place = placeAtStart();
+  let known: FileStat | undefined;
+  const { file, ...result } = await replaceFile(disk, {
+    ...how,
+    path,
+    unfinished: unfinishedPath(path, randomBits()),
+    async write(append) {
+      place = await writeFile(tables, 'in use', memory, append, doubt);
+    },
+    async beforeName(newFile) {
+      // Nobody knows the file yet.
+      known = newFile.stat();
+      await beforeName(newFile);
+    },
+  });
+  // A file that may have the name was looked at before.
+  return { ...result, file: new DataFile(deps, file, place, known!) };
+}
+
+/** Returns a name for a file that is being written, which no other process uses. */
+export function unfinishedPath(path: string, bits: number): string {
+  return `${path}.unfinished-${bits.toString(16).padStart(8, '0')}`;
+}
+
+export const CHANGED_WHILE_READ = 'Another program changed the data file while it was read';
+
+/** Another program has changed, replaced or removed what is at a path of the store. */
+export class NotOursError extends Error {
+  override readonly name: string = 'NotOursError';
+}

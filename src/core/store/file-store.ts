@@ -1,0 +1,657 @@
+/**
+ * The file store: a PetStore whose acknowledged pets outlive the process. All pets are in memory,
+ * and in one file, to whose end each commit is written (format.ts).
+ *
+ *     create ─▶ queue ─▶ ids ─▶ room in memory ─▶ write ─▶ sync ─▶ memory, where reads see it ─▶ 201
+ *
+ * A create has one of three outcomes: stored; refused, and nothing of it will ever appear; or
+ * unknown, after a commit that may be on the disk or not: that commit is the *doubt*.
+ *
+ * The store never repairs its file in place. If something is wrong with it, a new one is written
+ * from memory, which has every acknowledged pet.
+ *
+ *     state      creates get       leaves it
+ *     working    201               a sync or a roll-back fails, nothing is at the path any more:
+ *                                  repairing. Another file is there, or this one was changed, or
+ *                                  memory fails after a sync: ended. With the doubt, if the fault
+ *                                  is met after the write
+ *     repairing  503; 500 if the   a new file, with the doubt as its last commit, is durable in its
+ *                key is in doubt   place: working; the create that met the fault waits for the
+ *                                  first try. Another file is at the path: ended
+ *     ended      503; 500 if the   never. If the data file does not have all pets, they go to a
+ *                key is in doubt   saved file. Then `lost` resolves: a new process may look
+ *     closed     503; 500 if the   never
+ *                key is in doubt
+ *
+ * One thing is done at a time: a commit, a check once a second, a try to repair or to save.
+ */
+
+import { randomInt } from 'node:crypto';
+import { dirname } from 'node:path';
+import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
+import { systemClock, systemMemory, type Clock } from '../base/system.ts';
+import type { NewPet, PetStatus, StoredPet } from '../pets/pet.ts';
+import {
+  CLOSED,
+  NO_ID_LEFT,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type CreatedPet,
+  type PetCount,
+  type PetPage,
+  type PetQuery,
+  type PetStore,
+  type StoreStats,
+  type WherePetsAre,
+} from '../pets/pet-store.ts';
+import { formatMembers, formatPet, readNewPet, TextPet } from '../pets/pet-text.ts';
+import { CommitQueue, type Outcome } from './commit-queue.ts';
+import { CreateFigures } from './create-figures.ts';
+import { clientMessage, FailureReport } from '../base/failure-report.ts';
+import { KeyedCreates } from './keyed-creates.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
+import type { Tables } from './tables.ts';
+import {
+  createDataFile,
+  NotOursError,
+  unfinishedPath,
+  type Answer,
+  type Appended,
+  type DataFile,
+} from './data-file.ts';
+import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
+import { bytesOfFile, FULL_COMMIT_BYTES, LINE_BYTES, lineOf, writeFile } from './format.ts';
+import { nodeDisk } from './node-disk.ts';
+import { replaceFile } from './replace-file.ts';
+import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
+
+/** A NewPet that waits for its commit. */
+interface Waiting {
+  readonly members: string;
+  readonly status: PetStatus | undefined;
+  readonly key: KeyHash | undefined;
+}
+
+/** Creates that become durable together. */
+interface Commit {
+  readonly pets: readonly CommittedPet[];
+  readonly lines: string;
+}
+
+interface CommittedPet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+  readonly key: KeyHash | undefined;
+}
+
+type State =
+  | { readonly name: 'working'; readonly file: DataFile }
+  | {
+      readonly name: 'repairing';
+      readonly cause: unknown;
+      readonly doubt: Commit | undefined;
+      /** The path may lead to any of them: a rename that fails may have taken effect. */
+      readonly files: readonly DataFile[];
+      readonly nextTryAt: number;
+    }
+  | {
+      readonly name: 'ended';
+      readonly cause: Error;
+      readonly doubt: Commit | undefined;
+      readonly files: readonly DataFile[];
+      /** The file to which all pets were saved. */
+      readonly saved: string | undefined;
+    }
+  | {
+      readonly name: 'closed';
+      readonly where: WherePetsAre;
+      readonly doubt: Commit | undefined;
+    };
+
+type Outcomes = readonly Outcome<StoredPet>[];
+
+/** How often the store checks its file, and makes a try if one is due. */
+const TICK_MS = 1000;
+/** The pause after a try, by how long it took: a large file on a bad disk takes seconds. */
+const PAUSE_RATIO = 9;
+const REPEAT_LOG_MS = 60_000;
+/** How long after the beginning of a stop the store still tries. The process ends after 10 s. */
+const STOP_MS = 8_000;
+
+/** What tests replace. */
+type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits'>;
+
+export interface FileStoreOptions extends Partial<Replaced> {
+  /** The data file. A symbolic link is followed, and a missing folder is made. */
+  readonly path: string;
+  readonly log?: Logger | undefined;
+}
+
+/** Opens the store. Rejects if its file is damaged or in use; it is unchanged then. */
+export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
+  const { disk = nodeDisk, memory = systemMemory, randomBits = () => randomInt(2 ** 32) } = options;
+  const logger = safeLogger(options.log ?? silentLogger);
+  const clock: Clock = { ...systemClock, ...options };
+  await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
+    throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
+  });
+  const path = await disk.resolve(options.path);
+  const folder = disk.stat(dirname(path));
+  const deps = { disk, memory, randomBits, path, folder, clock, logger };
+  const beside = disk.lockBeside === undefined ? undefined : await disk.lockBeside(`${path}.lock`);
+  if (disk.lockBeside !== undefined && beside === undefined) {
+    throw new Error(`${path} is in use already: another process has locked ${path}.lock`);
+  }
+  try {
+    return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
+  } catch (error) {
+    await beside?.close();
+    throw error;
+  }
+}
+
+export class FileStore implements PetStore {
+  readonly lost: Promise<Error>;
+  readonly #deps: StoreDeps;
+  readonly #tables: Tables;
+  /** Of the data file, for each new one. */
+  readonly #attributes: FileAttributes;
+  readonly #unlockBeside: () => Promise<void>;
+  readonly #queue: CommitQueue<Waiting, StoredPet>;
+  readonly #keyed: KeyedCreates;
+  readonly #failures: FailureReport;
+  readonly #stopTicking: () => void;
+  readonly #figures: CreateFigures = new CreateFigures();
+  #state: State;
+  /** The commit, the check or the try that is in progress. */
+  #work: Promise<unknown> | undefined;
+  #advisedAt = -Infinity;
+  #hasToldOfTime = false;
+  #stoppingAt: number | undefined;
+  #closing: Promise<void> | undefined;
+  /** What has the acknowledged pets after a close. */
+  #whatHasThem = '';
+  #resolveLost: (error: Error) => void = () => undefined;
+
+  constructor(deps: StoreDeps, { file, tables }: Opened, unlockBeside: () => Promise<void>) {
+    const { clock, logger } = deps;
+    this.#deps = deps;
+    this.#tables = tables;
+    this.#attributes = file.attributes;
+    this.#unlockBeside = unlockBeside;
+    this.#state = { name: 'working', file };
+    this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
+    this.#keyed = new KeyedCreates(tables, (key) => this.#doubtOf(key), this.#queue);
+    const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
+    this.#failures = new FailureReport(logger, clock, ...events);
+    this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
+  }
+
+  list(query: PetQuery): PetPage {
+    return this.#tables.pets.list(query);
+  }
+
+  get(id: bigint): StoredPet | undefined {
+    return this.#tables.pets.get(id);
+  }
+
+  count(): PetCount {
+    return this.#tables.pets.count();
+  }
+
+  async create(newPet: NewPet): Promise<StoredPet> {
+    return this.#figures.count(this.#create(waitingPet(readNewPet(newPet))));
+  }
+
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+    const values = readNewPet(newPet);
+    const waiting = waitingPet(values, key);
+    const create = (): Promise<StoredPet> => this.#create(waiting);
+    const bytes = Buffer.byteLength(waiting.members);
+    return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
+  }
+
+  problem(): string | undefined {
+    if (this.#closing !== undefined) return CLOSED;
+    const refusal = this.#refusal()?.message;
+    if (refusal !== undefined) {
+      return this.durability() === 'memory' ? `${refusal}. ${ONLY_MEMORY}` : refusal;
+    }
+    return this.#tables.pets.hasIdsFor(1) ? this.#failures.recent : NO_ID_LEFT;
+  }
+
+  stats(): StoreStats {
+    const { keys } = this.#tables;
+    const state = this.#state;
+    return {
+      ...(state.name === 'working' && { dataFileBytes: state.file.sizeBytes }),
+      ...this.#figures,
+      queueLength: this.#queue.length,
+      keysHeld: keys.length,
+      keysEvicted: keys.evicted,
+    };
+  }
+
+  /** Where all acknowledged pets are. */
+  durability(): WherePetsAre {
+    const state = this.#state;
+    if (state.name === 'closed') return state.where;
+    if (hasOurs(state.name === 'working' ? [state.file] : state.files)) return 'data file';
+    return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
+  }
+
+  /** True while a call of the disk is in progress, which may hang. */
+  isWriting(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** The name of the state, for tests. */
+  get state(): State['name'] {
+    return this.#state.name;
+  }
+
+  drain(): void {
+    this.#stoppingAt ??= this.#deps.clock.now();
+  }
+
+  close(): Promise<void> {
+    this.drain();
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #create(waiting: Waiting): Promise<StoredPet> {
+    const refusal = this.#closing === undefined ? this.#refusal() : closed();
+    if (refusal !== undefined) throw refusal;
+    const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
+    if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
+    return this.#queue.add(waiting, Buffer.byteLength(waiting.members) + LINE_BYTES);
+  }
+
+  /** Returns the error for a new create, or undefined if the store accepts it. */
+  #refusal(): StoreUnavailableError | undefined {
+    const state = this.#state;
+    if (state.name === 'working') return undefined;
+    if (state.name === 'closed') return closed();
+    const cause = clientMessage(state.cause);
+    if (state.name === 'ended') return new StoreUnavailableError(cause);
+    const seconds = Math.max(1, Math.ceil((state.nextTryAt - this.#deps.clock.now()) / 1000));
+    const message = `Pets cannot be stored: ${cause}; the next try is in ${seconds} s`;
+    return new StoreUnavailableError(message, seconds);
+  }
+
+  /** Does one thing after the other. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#work !== undefined) await this.#work;
+    const working = work();
+    this.#work = working.catch(() => undefined);
+    try {
+      return await working;
+    } finally {
+      this.#work = undefined;
+    }
+  }
+
+  #commit(take: () => readonly Waiting[]): Promise<Outcomes> {
+    return this.#alone(async () => {
+      const { clock } = this.#deps;
+      const startedAt = clock.now();
+      const creates = take();
+      const outcomes = await this.#store(creates);
+      this.#figures.countCommit(creates.length, clock.now() - startedAt);
+      return outcomes;
+    });
+  }
+
+  async #store(creates: readonly Waiting[], isRepaired = false): Promise<Outcomes> {
+    const state = this.#state;
+    if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
+    const { file } = state;
+    let commit: Commit;
+    let appended: Appended;
+    try {
+      commit = commitOf(creates, this.#tables.pets.lastId);
+      this.#tables.pets.reserve(commit.pets);
+      appended = await file.append(commit.lines);
+    } catch (error) {
+      // Memory failed, or the system did not say what is at the path: nothing was written.
+      return this.#refuse(creates, error);
+    }
+    switch (appended.kind) {
+      case 'rolled back':
+        return this.#refuse(creates, appended.cause);
+      case 'durable':
+        await this.#publish(commit, file);
+        break;
+      case 'in doubt':
+        await this.#beginRepair(appended.cause, file, commit);
+        break;
+      case 'not ours': {
+        const { answer, isWritten } = appended;
+        await this.#leave(answer, file, isWritten ? commit : undefined);
+        if (isWritten) break;
+        // A new file may be there now.
+        if (!isRepaired) return this.#store(creates, true);
+        return this.#refuse(creates, this.#refusal() ?? new Error(REMOVED));
+      }
+    }
+    if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
+    return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
+  }
+
+  /** Puts a durable commit into memory, which has room reserved for it. Reads see it from then on. */
+  async #publish(commit: Commit, file: DataFile): Promise<void> {
+    const { pets, keys } = this.#tables;
+    const endsAt = this.#deps.clock.now() + KEY_LIFETIME_MS;
+    try {
+      for (const pet of commit.pets) {
+        pets.append(pet);
+        if (pet.key !== undefined) keys.add(pet.key, pet.id, endsAt);
+      }
+      this.#failures.clear();
+    } catch (error) {
+      // Memory lacks a durable pet now: no file may be written from it.
+      const cause = new Error(`Memory failed after a pet was stored: ${messageOf(error)}`);
+      await this.#end(cause, [file], commit);
+    }
+  }
+
+  /** Leaves `working`, since the file is not ours any more. */
+  async #leave(answer: Answer, file: DataFile, doubt?: Commit): Promise<void> {
+    if (answer === 'changed') await this.#end(new NotOursError(CHANGED), [file], doubt);
+    else await this.#beginRepair(new Error(REMOVED), file, doubt);
+  }
+
+  async #beginRepair(cause: unknown, file: DataFile, doubt?: Commit): Promise<void> {
+    const { clock, logger, path } = this.#deps;
+    this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt: clock.now() });
+    await this.#repair();
+    if (this.#state.name !== 'repairing') return;
+    // By its inode, an operator finds a file that was moved.
+    const details = { cause: messageOf(cause), inode: file.inode, file: path };
+    logger('error', 'The data file has to be written anew', details);
+  }
+
+  /** Writes a new file from memory, in place of the one that must not be written any more. */
+  async #repair(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'repairing') return;
+    const { path, clock, logger } = this.#deps;
+    const { cause, doubt } = state;
+    const beganAt = clock.now();
+    let { files } = state;
+    try {
+      const there = await this.#ourFile(files);
+      files = await keepNeeded(files, there);
+      await this.#expectRoom();
+      const { file, failure } = await createDataFile(this.#deps, this.#tables, {
+        by: there === undefined ? 'link or rename' : 'rename',
+        attributes: this.#attributes,
+        doubt: doubt?.lines,
+        beforeName: async (newFile) => {
+          if (!(await newFile.lock('exclusive'))) throw new Error('The new file is locked');
+          if ((await this.#ourFile(files)) !== there) throw new Error(REMOVED);
+        },
+      });
+      files = [...files, file];
+      if (failure !== undefined) throw failure;
+      for (const old of files.slice(0, -1)) await old.close().catch(() => undefined);
+      this.#become({ name: 'working', file });
+      logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
+      if (doubt === undefined) this.#failures.clear();
+      else await this.#publish(doubt, file);
+    } catch (error) {
+      if (error instanceof NotOursError) return this.#end(error, files, doubt);
+      const pauseMs = hasOurs(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
+      const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
+      this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
+      this.#recordFailure(error);
+      if (this.durability() === 'memory') this.#advise(error);
+    }
+  }
+
+  /**
+   * Resolves with the file of this store at the path, or with undefined if nothing is there. Rejects
+   * with NotOursError if another one is there, or another folder.
+   */
+  async #ourFile(files: readonly DataFile[]): Promise<DataFile | undefined> {
+    const { disk, path, folder } = this.#deps;
+    const isNothing = disk.stat(path) === undefined;
+    let isRemoved = isNothing && isSameFile(disk.stat(dirname(path)), folder);
+    for (const file of files) {
+      const answer = await file.check();
+      if (answer === 'ours') return file;
+      if (answer === 'removed') isRemoved = true;
+    }
+    if (isRemoved) return undefined;
+    throw new NotOursError(CHANGED);
+  }
+
+  /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
+  async #expectRoom(): Promise<void> {
+    const { disk, path } = this.#deps;
+    const free = await disk.freeBytes(dirname(path)).catch(() => Infinity);
+    const bytes = bytesOfFile(this.#tables);
+    if (free >= bytes) return;
+    const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
+    throw Object.assign(new Error(message), { code: 'ENOSPC' });
+  }
+
+  /** Ends the store for good: a new process may look at the files, or somebody has to. */
+  async #end(cause: Error, open: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
+    // A file that was replaced, and so has no name, keeps room that the saved one may need.
+    const files = await keepNeeded(open, undefined);
+    this.#become({ name: 'ended', cause, doubt, files, saved: undefined });
+    const { logger, path } = this.#deps;
+    const details = { cause: cause.message, pets: this.durability(), file: path };
+    logger('error', 'The store has ended', details);
+    await this.#save();
+  }
+
+  /** Saves all pets to a separate file, if the data file does not have them. */
+  async #save(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'ended') return;
+    if (this.durability() === 'memory') {
+      const { logger } = this.#deps;
+      try {
+        const saved = await this.#writeSavedFile();
+        this.#become({ ...state, saved });
+        const details = { file: saved, pets: this.#tables.pets.length };
+        logger('error', 'Saved all acknowledged pets to a separate file', details);
+      } catch (error) {
+        return this.#advise(error);
+      }
+    }
+    this.#resolveLost(state.cause);
+  }
+
+  async #writeSavedFile(): Promise<string> {
+    const { disk, path, clock, memory, randomBits } = this.#deps;
+    const saved = savedPath(path, new Date(clock.timeOfDay()));
+    await disk.makeDirectory(dirname(saved));
+    const { file, failure } = await replaceFile(disk, {
+      path: saved,
+      unfinished: unfinishedPath(path, randomBits()),
+      attributes: this.#attributes,
+      by: 'link or rename',
+      write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
+    });
+    await file.close().catch(() => undefined);
+    try {
+      if (failure !== undefined) throw failure;
+      await syncFolders(disk, saved);
+    } catch (error) {
+      // The next try makes another one.
+      await disk.remove(saved).catch(() => undefined);
+      throw error;
+    }
+    return saved;
+  }
+
+  /** Says once a minute that only memory has the pets, and how much room they need. */
+  #advise(error: unknown): void {
+    const { clock, logger, path } = this.#deps;
+    if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
+    this.#advisedAt = clock.now();
+    logger('error', ONLY_MEMORY, {
+      cause: messageOf(error),
+      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables)} bytes`,
+    });
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#work !== undefined) return;
+    await this.#alone(() => {
+      const state = this.#state;
+      const isDue = state.name !== 'repairing' || this.#deps.clock.now() >= state.nextTryAt;
+      return isDue ? this.#try() : Promise.resolve();
+    });
+  }
+
+  /** Checks the file, or tries to repair, or to save. */
+  async #try(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'working') {
+      await this.#repair();
+      return this.#save();
+    }
+    const { file } = state;
+    // If the system does not say, the next create or the next second asks again.
+    const answer = await file.check().catch(() => 'ours' as const);
+    if (answer !== 'ours') await this.#leave(answer, file);
+    if (!file.ignoresTime || this.#hasToldOfTime) return;
+    this.#hasToldOfTime = true;
+    const event = 'The time of the data file changes by itself, and is not compared any more';
+    this.#deps.logger('warn', event, { file: this.#deps.path });
+  }
+
+  async #close(): Promise<void> {
+    const { clock } = this.#deps;
+    const stoppingAt = this.#stoppingAt ?? clock.now();
+    await this.#queue.whenIdle();
+    this.#stopTicking();
+    await this.#alone(() => this.#try());
+    // As long as memory has the only copy. No call of the disk is in progress during the pauses.
+    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+      await clock.sleep(TICK_MS);
+      await this.#alone(() => this.#try());
+    }
+    await this.#alone(() => this.#closeFiles());
+    await this.#unlockBeside();
+    if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
+  }
+
+  /** Marks the data file as clean, and closes what is open. */
+  async #closeFiles(): Promise<void> {
+    const { logger, path } = this.#deps;
+    const state = this.#state;
+    if (state.name === 'closed') return;
+    const files = state.name === 'working' ? [state.file] : state.files;
+    if (state.name === 'working') {
+      await state.file.markClean().catch((error: unknown) => {
+        // Nothing is lost: the next start reads a file in use.
+        const event = 'The data file could not be marked as clean';
+        logger('warn', event, { cause: messageOf(error), file: path });
+      });
+    }
+    this.#whatHasThem = this.#describe(files);
+    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
+    for (const file of files) await file.close().catch(() => undefined);
+  }
+
+  /** Returns what has the acknowledged pets, for an operator. */
+  #describe(files: readonly DataFile[]): string {
+    const { path } = this.#deps;
+    const all = `all ${this.#tables.pets.length} acknowledged pets`;
+    if (this.durability() === 'data file') return `${path} has ${all}`;
+    if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
+      return `${this.#state.saved} has ${all}, since another program changed ${path}`;
+    }
+    const moved = files.find((file) => file.isWhole());
+    return moved === undefined
+      ? `Only memory had ${all}: those that are in no backup are lost`
+      : `The file with the inode ${moved.inode} has ${all}, but ${path} may not lead to it`;
+  }
+
+  /** The only function that changes the state. */
+  #become(next: State): void {
+    if (this.#state.name === 'closed') throw new Error(CLOSED);
+    this.#state = next;
+  }
+
+  get #doubt(): Commit | undefined {
+    return 'doubt' in this.#state ? this.#state.doubt : undefined;
+  }
+
+  #doubtOf(key: KeyHash): OutcomeUnknownError | undefined {
+    const isInDoubt = this.#doubt?.pets.some((pet) => pet.key === key) === true;
+    return isInDoubt ? this.#unknown() : undefined;
+  }
+
+  #unknown(): OutcomeUnknownError {
+    const cause = 'cause' in this.#state ? clientMessage(this.#state.cause) : CLOSED;
+    // The name of an error, such as EIO, stays as it is.
+    const reason = cause.replace(/^[A-Z](?=[^A-Z])/, (letter) => letter.toLowerCase());
+    return new OutcomeUnknownError(`It is not known whether the pet was stored: ${reason}`);
+  }
+
+  #refuse(creates: readonly Waiting[], cause: unknown): Outcomes {
+    const isRefusal = cause instanceof StoreUnavailableError;
+    const error = isRefusal ? cause : new StoreUnavailableError(this.#recordFailure(cause));
+    return creates.map(() => ({ error }));
+  }
+
+  /** Reports that creates could not be stored. Returns the message for clients. */
+  #recordFailure(error: unknown): string {
+    const message = `Pets cannot be stored: ${clientMessage(error)}`;
+    // Each try has another unfinished file, but not another cause.
+    const cause = messageOf(error).replace(/(?<=\.unfinished-)[0-9a-f]+/, '*');
+    const details = { cause, pets: this.durability(), file: this.#deps.path };
+    this.#failures.record(message, details);
+    return message;
+  }
+}
+
+/** Returns the NewPet as it waits for its commit. Throws InvalidPetError. */
+function waitingPet(values: NewPet, key?: KeyHash): Waiting {
+  return { members: formatMembers(values), status: values.status, key };
+}
+
+function closed(): StoreUnavailableError {
+  return new StoreUnavailableError(CLOSED);
+}
+
+const ONLY_MEMORY = 'Only memory has the pets: do not stop the service';
+const CHANGED = 'Another program has changed or replaced the data file';
+const REMOVED = 'The data file was removed, or its folder was moved';
+
+/** Gives the waiting creates their ids, which follow the last one. */
+function commitOf(creates: readonly Waiting[], lastId: bigint): Commit {
+  let id = lastId;
+  const pets = creates.map(({ members, status, key }) => {
+    id += 1n;
+    return { id, text: formatPet(id, members), status, key };
+  });
+  return { pets, lines: pets.map(({ text, key }) => lineOf(text, key)).join('\n,') };
+}
+
+/** True if the path leads to one of the files, and it is as this store left it. */
+function hasOurs(files: readonly DataFile[]): boolean {
+  return files.some((file) => file.isThere());
+}
+
+/**
+ * Closes the files that are not needed any more: all but the one at the path, or, if nothing is
+ * there, those that have no name at all, so that their room is free. Returns the others.
+ */
+async function keepNeeded(
+  files: readonly DataFile[],
+  there: DataFile | undefined,
+): Promise<readonly DataFile[]> {
+  const kept = files.filter((file) => (there === undefined ? file.isLinked() : file === there));
+  for (const file of files) if (!kept.includes(file)) await file.close().catch(() => undefined);
+  return kept;
+}

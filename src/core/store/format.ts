@@ -1,0 +1,168 @@
+/**
+ * The data file as text: one JSON array, to whose end each commit is written.
+ *
+ *     [··32 blanks··␊                                       the first line: in use, or clean
+ *     {"id":1,"name":"Rex","categoryId":7}··32 blanks··␊    a commit of one pet
+ *     ,{"id":2,"name":"Tom","categoryId":7}␊                a commit of two pets
+ *     ,{"id":3,"name":"Kit","categoryId":1,"idempotencyKey":"9f86d081884c7d659a2feaa0c55ad015"}··32 blanks··␊
+ *     ]␊
+ *
+ * A mark ends each commit: 32 spaces and tabs, which every JSON reader skips. They are the bits of
+ * a CRC-32, the highest first, a tab for 1. It covers all bytes from behind the first line up to
+ * the mark, earlier marks included. So the last mark proves everything before it, and each commit
+ * can be proven by itself from the mark before it. Any 32 blanks at the end of a line are a mark,
+ * since no pet's text ends in blanks. The blanks of the first line are outside the chain: they are
+ * one of two words.
+ *
+ * A line has the pet as it is sent, and as a last member, which is never sent, the hash of the
+ * idempotency key with which it was created. So a key is durable with its pet, or neither is.
+ */
+
+import zlib from 'node:zlib';
+import type { Memory } from '../base/system.ts';
+import { PET_SEPARATOR } from '../pets/pet-text.ts';
+import type { KeyHash } from './idempotency-keys.ts';
+import type { Tables } from './tables.ts';
+
+/** 32 bits as blanks. */
+export const MARK_BYTES = 32;
+/** A mark and the line feed behind it. */
+export const MARK_LINE_BYTES: number = MARK_BYTES + 1;
+/** The opening bracket, its blanks and a line feed. */
+export const FIRST_LINE_BYTES: number = 1 + MARK_LINE_BYTES;
+/** What follows the last commit, and is overwritten by the next one. */
+export const FILE_END: Buffer = Buffer.from(']\n');
+/** Between a pet and the member that only the data file has. */
+export const KEY_MEMBER = ',"idempotencyKey":"';
+
+/** No commit is longer, whatever the settings: a full one, one more of the longest pets, a mark. */
+export const MAX_COMMIT_BYTES: number = 24 << 20;
+/** A commit takes pets until it has so many bytes. */
+export const FULL_COMMIT_BYTES: number = 16 << 20;
+/** What a line has beside the pet's members: a comma, an id, a key, a line feed. */
+export const LINE_BYTES = 128;
+
+/** In a file that is written from memory. A damaged byte takes the pets of its commit with it. */
+const MAX_BATCH_PETS = 64;
+const MAX_BATCH_BYTES: number = 1 << 20;
+
+/**
+ * What the first line says. A file is in use from a start to a clean stop: only then may its end be
+ * torn. After a sync that failed at a start, it says so to the next start, which must not believe
+ * the content before it is written anew: the system may report a second sync as a success.
+ */
+export type Word = 'in use' | 'clean' | 'not synced';
+
+const WORDS: readonly Word[] = ['in use', 'clean', 'not synced'];
+
+/** Returns the first line of a file. */
+export function firstLine(word: Word): Buffer {
+  return Buffer.from(`[${blanksOf(zlib.crc32(word))}\n`);
+}
+
+/** Returns the word of a first line, or undefined for a line with other blanks. */
+export function wordOf(line: Buffer): Word | undefined {
+  return WORDS.find((word) => firstLine(word).equals(line));
+}
+
+/** Where a file continues. */
+export interface Place {
+  /** Behind the last commit: there the closing bracket is. */
+  readonly end: number;
+  /** The CRC-32 of all bytes from behind the first line to there. */
+  readonly crc: number;
+  /** The mark and the line feed before it, or the blanks of the first line. */
+  readonly mark: Buffer;
+}
+
+/** The place of a file without a commit, which is in use. */
+export function placeAtStart(): Place {
+  return { end: FIRST_LINE_BYTES, crc: 0, mark: firstLine('in use').subarray(1) };
+}
+
+/** Returns the text of a pet's line, without what is before and after it. */
+export function lineOf(text: string, key: KeyHash | undefined): string {
+  return key === undefined ? text : `${text.slice(0, -1)}${KEY_MEMBER}${key}"}`;
+}
+
+/** A commit with its mark, and the file's end behind it. */
+export interface EncodedCommit {
+  readonly bytes: Buffer;
+  /** The place behind it. */
+  readonly next: Place;
+}
+
+/** Returns the commit with these lines, which are joined by `\n,`, for this place. */
+export function encodeCommit(lines: string, { end, crc }: Place, memory: Memory): EncodedCommit {
+  const text = end === FIRST_LINE_BYTES ? lines : `,${lines}`;
+  const length = Buffer.byteLength(text);
+  const bytes = memory.bytes(length + MARK_LINE_BYTES + FILE_END.length);
+  bytes.write(text);
+  const proof = zlib.crc32(bytes.subarray(0, length), crc);
+  bytes.write(`${blanksOf(proof)}\n`, length, 'latin1');
+  FILE_END.copy(bytes, length + MARK_LINE_BYTES);
+  const mark = Buffer.from(bytes.subarray(length, length + MARK_LINE_BYTES));
+  const next = { end: end + length + MARK_LINE_BYTES, crc: zlib.crc32(mark, proof), mark };
+  return { bytes, next };
+}
+
+/** Returns the CRC that a mark says, or -1 if it has anything else than spaces and tabs. */
+export function crcOfMark(mark: Buffer): number {
+  let bits = 0;
+  for (let at = 0; at < MARK_BYTES; at += 1) {
+    if (mark[at] !== SPACE && mark[at] !== TAB) return -1;
+    bits = bits * 2 + Number(mark[at] === TAB);
+  }
+  return bits;
+}
+
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/** 32 bits as blanks, the highest first: a tab for 1. */
+export function blanksOf(bits: number): string {
+  return bits.toString(2).padStart(MARK_BYTES, '0').replaceAll('0', ' ').replaceAll('1', '\t');
+}
+
+/** How many bytes a file with all pets takes at most. */
+export function bytesOfFile({ pets, keys }: Tables): number {
+  const marks = 1 + pets.length / MAX_BATCH_PETS + pets.textBytes / MAX_BATCH_BYTES;
+  return Math.ceil(pets.textBytes + keys.length * LINE_BYTES + (2 + marks) * LINE_BYTES);
+}
+
+/**
+ * Writes a file with all pets, and with the keys that have not expired, through `append`. `doubt`
+ * has the lines of a commit that follows them, by itself. Resolves with the place behind it.
+ */
+export async function writeFile(
+  { pets, keys }: Tables,
+  word: Word,
+  memory: Memory,
+  append: (bytes: Buffer) => Promise<void>,
+  doubt?: string,
+): Promise<Place> {
+  let place = placeAtStart();
+  const write = async (lines: string): Promise<void> => {
+    const { bytes, next } = encodeCommit(lines, place, memory);
+    await append(bytes.subarray(0, -FILE_END.length));
+    place = next;
+  };
+  await append(firstLine(word));
+  const entries = keys.entries();
+  let entry = entries.next().value;
+  for (const { text, lastId } of pets.batches(MAX_BATCH_PETS, MAX_BATCH_BYTES)) {
+    const keyOf = new Map<string, KeyHash>();
+    for (; entry !== undefined && entry.id <= lastId; entry = entries.next().value) {
+      keyOf.set(String(entry.id), entry.key);
+    }
+    const lines = text.split(PET_SEPARATOR);
+    await write(lines.map((line) => lineOf(line, keyOf.get(idOf(line)))).join('\n,'));
+  }
+  if (doubt !== undefined) await write(doubt);
+  await append(FILE_END);
+  return place;
+}
+
+function idOf(text: string): string {
+  return text.slice('{"id":'.length, text.indexOf(','));
+}

@@ -1,0 +1,47 @@
+/**
+ * The simplest PetStore, and the one to read first: a table of pets and one of keys, for tests and
+ * for programs that want no file. It promises the least that PetStore allows: a pet is lost when
+ * the process ends.
+ */
+
+import { systemClock } from '../base/system.ts';
+import type { NewPet, StoredPet } from '../pets/pet.ts';
+import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../pets/pet-store.ts';
+import { formatMembers, formatPet, readNewPet } from '../pets/pet-text.ts';
+import { IdempotencyKeys, KEY_LIFETIME_MS, replayedPet } from './idempotency-keys.ts';
+import { PetTable } from './pet-table.ts';
+import { findStored } from './tables.ts';
+
+/** A store that begins with these pets, in ascending order of id. */
+export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
+  const pets = new PetTable();
+  const keys = new IdempotencyKeys(systemClock);
+  let isClosed = false;
+  for (const { id, text, status } of startingPets) pets.append({ id, text, status });
+  const add = (values: NewPet): StoredPet => {
+    if (isClosed) throw new StoreUnavailableError(CLOSED);
+    if (!pets.hasIdsFor(1)) throw new StoreUnavailableError(NO_ID_LEFT);
+    const id = pets.lastId + 1n;
+    const pet = { ...values, id, text: formatPet(id, formatMembers(values)) };
+    pets.append({ id, text: pet.text, status: values.status });
+    return pet;
+  };
+  return {
+    create: async (newPet) => add(readNewPet(newPet)),
+    async createOnce(newPet, key) {
+      const values = readNewPet(newPet);
+      const stored = findStored({ pets, keys }, key);
+      if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
+      const pet = add(values);
+      keys.add(key, pet.id, systemClock.now() + KEY_LIFETIME_MS);
+      return { pet, isReplayed: false };
+    },
+    get: (id) => pets.get(id),
+    list: (query) => pets.list(query),
+    count: () => pets.count(),
+    problem: () => (isClosed ? CLOSED : undefined),
+    async close() {
+      isClosed = true;
+    },
+  };
+}

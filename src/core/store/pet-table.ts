@@ -1,0 +1,244 @@
+/**
+ * The pets in memory, as the bytes that are sent in responses.
+ *
+ *     chunk  {"id":1,…},␊{"id":2,…},␊{"id":3,…},␊
+ *                        ^ends[0]    ^ends[1]    ^ends[2]
+ *
+ * The pets are in chunks, in the layout of a response, so that a page without a filter is one copy.
+ * In addition to its text a pet takes 4 bytes for its end and 4 in the index of its status; a
+ * consecutive id takes none. This is simple because pets are only added, in ascending order of id.
+ *
+ * Pages are cached. Pets of one status are scattered in memory, so a page of 100 takes 100 small
+ * copies, 15 µs. Even a page that is one copy takes 2.5 µs, with the cache 0.02 (measured in
+ * process with 1,000 pets). A page that is not the last one never changes, since pets are only
+ * added at the end.
+ */
+
+import { INT64_MAX } from '../base/int64.ts';
+import { systemMemory, type Memory } from '../base/system.ts';
+import { MAX_LIMIT, PET_STATUSES, type PetStatus, type StoredPet } from '../pets/pet.ts';
+import type { PetCount, PetPage, PetQuery } from '../pets/pet-store.ts';
+import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../pets/pet-text.ts';
+import { Column, IdRanges } from './columns.ts';
+
+const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
+const BRACE = 0x7d;
+
+/** A pet for the table: its id must be greater than `lastId`. */
+export interface TablePet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+}
+
+/** Consecutive pets, for one commit. */
+export interface PetBatch {
+  readonly lastId: bigint;
+  /** Their texts, with PET_SEPARATOR between them. */
+  readonly text: string;
+}
+
+/** Memory that was never written takes no space, so a chunk may be large from the start. */
+const CHUNK_BYTES: number = 1 << 20;
+
+/** Together they bound the pages of a status to 4 Mi characters, of one or two bytes each. */
+const MAX_PAGES = 256;
+const MAX_PAGE_LENGTH: number = 16 << 10;
+/** A column of 32 bits cannot hold a greater index. */
+const INDEX_BOUND: number = 2 ** 32;
+
+export class PetTable {
+  readonly #memory: Memory;
+  readonly #chunks: Buffer[] = [];
+  /** The index of the first pet of each chunk. */
+  readonly #chunkStarts: Column<Uint32Array>;
+  /** How much of the last chunk is used. */
+  #usedBytes = 0;
+  /** The length of all texts, with their separators. */
+  textBytes = 0;
+  /** The offset in its chunk at which each pet ends, including its separator. */
+  readonly #ends: Column<Uint32Array>;
+  readonly #ids: IdRanges;
+  readonly #byStatus: Readonly<Record<PetStatus, Column<Uint32Array>>>;
+  /** The cached pages, the oldest first, by the position of their first pet and their limit. */
+  readonly #pages: Readonly<Record<PetStatus | 'any', Map<number, PetPage>>> = {
+    any: new Map(),
+    available: new Map(),
+    pending: new Map(),
+    sold: new Map(),
+  };
+
+  constructor(memory: Memory = systemMemory) {
+    this.#memory = memory;
+    const column = (): Column<Uint32Array> => new Column((length) => memory.uint32s(length));
+    this.#chunkStarts = column();
+    this.#ends = column();
+    this.#ids = new IdRanges(memory);
+    this.#byStatus = { available: column(), pending: column(), sold: column() };
+  }
+
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  /** The greatest id, 0 while there are no pets. */
+  get lastId(): bigint {
+    return this.#ids.last;
+  }
+
+  /** Returns whether so many ids are left after the greatest one. */
+  hasIdsFor(count: number): boolean {
+    return this.lastId + BigInt(count) <= INT64_MAX;
+  }
+
+  /** Makes room for these pets, so that adding them cannot fail. */
+  reserve(pets: readonly TablePet[]): void {
+    let bytes = 0;
+    for (const { text } of pets) bytes += Buffer.byteLength(text) + SEPARATOR.length;
+    this.#chunkFor(bytes);
+    this.#ends.reserve(pets.length);
+    this.#ids.reserve(pets.length);
+    for (const status of PET_STATUSES) this.#byStatus[status].reserve(pets.length);
+  }
+
+  append({ id, text, status }: TablePet): void {
+    const chunk = this.#chunkFor(Buffer.byteLength(text) + SEPARATOR.length);
+    this.#endPet(chunk, this.#usedBytes + chunk.write(text, this.#usedBytes), status);
+    this.#ids.push(id);
+  }
+
+  /** True if a pet with this id, of at most 53 bits, may be added. */
+  isNext(id: number): boolean {
+    return id > this.#ids.lastNumber;
+  }
+
+  /**
+   * The fast path of `append`, for a pet whose text is in `source`, except for its closing brace.
+   * Its id has at most 53 bits.
+   */
+  appendBytes(
+    source: Buffer,
+    start: number,
+    end: number,
+    id: number,
+    status: PetStatus | undefined,
+  ): void {
+    const length = end - start + 1;
+    const chunk = this.#chunkFor(length + SEPARATOR.length);
+    source.copy(chunk, this.#usedBytes, start, end);
+    const textEnd = this.#usedBytes + length;
+    chunk[textEnd - 1] = BRACE;
+    this.#endPet(chunk, textEnd, status);
+    this.#ids.pushNumber(id);
+  }
+
+  get(id: bigint): StoredPet | undefined {
+    const index = this.#ids.indexOf(id);
+    return index === undefined ? undefined : new TextPet(id, this.#textBetween(index, index + 1));
+  }
+
+  list({ limit, status, after }: PetQuery): PetPage {
+    const from = after === undefined ? 0 : this.#ids.countUpTo(after);
+    const first = status === undefined ? from : this.#byStatus[status].countBelow(from);
+    const pages = this.#pages[status ?? 'any'];
+    const pageKey = limit * INDEX_BOUND + first;
+    const cached = pages.get(pageKey);
+    if (cached !== undefined) return cached;
+    const page = this.#makePage(first, limit, status);
+    if (page.next === undefined || page.text.length > MAX_PAGE_LENGTH) return page;
+    if (pages.size === MAX_PAGES) pages.delete(pages.keys().next().value!);
+    pages.set(pageKey, page);
+    return page;
+  }
+
+  count(): PetCount {
+    const entries = PET_STATUSES.map((status) => [status, this.#byStatus[status].length]);
+    return { total: this.length, byStatus: Object.fromEntries(entries) as PetCount['byStatus'] };
+  }
+
+  /** Yields all pets, in ascending order of id. */
+  *pets(): Generator<StoredPet> {
+    let after: bigint | undefined;
+    do {
+      const page = this.list({ limit: MAX_LIMIT, after });
+      yield* page.pets;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  /**
+   * Yields all pets in batches, each for one commit: at most `maxPets`, with at most `maxBytes`, or
+   * one pet.
+   */
+  *batches(maxPets: number, maxBytes: number): Generator<PetBatch> {
+    for (let from = 0; from < this.length;) {
+      const stop = Math.min(from + maxPets, this.#chunkEnd(from));
+      const start = this.#startOf(from);
+      let to = from + 1;
+      while (to < stop && this.#ends.at(to) - start <= maxBytes) to += 1;
+      yield { lastId: this.#ids.at(to - 1), text: this.#textBetween(from, to) };
+      from = to;
+    }
+  }
+
+  /** Finishes a pet whose text ends at `end`: writes the separator, records its end and status. */
+  #endPet(chunk: Buffer, end: number, status: PetStatus | undefined): void {
+    chunk[end] = SEPARATOR[0]!;
+    chunk[end + 1] = SEPARATOR[1]!;
+    this.textBytes += end + SEPARATOR.length - this.#usedBytes;
+    this.#usedBytes = end + SEPARATOR.length;
+    this.#ends.push(this.#usedBytes);
+    if (status !== undefined) this.#byStatus[status].push(this.length);
+  }
+
+  /** Returns the last chunk, or a new one if the last one has no room for the bytes. */
+  #chunkFor(bytes: number): Buffer {
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && last.length - this.#usedBytes >= bytes) return last;
+    const chunk = this.#memory.bytes(Math.max(CHUNK_BYTES, bytes));
+    this.#chunkStarts.push(this.length);
+    this.#chunks.push(chunk);
+    this.#usedBytes = 0;
+    return chunk;
+  }
+
+  /** Makes the page of `limit` pets from position `first` on, of all pets or of one status. */
+  #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
+    const indexes = status === undefined ? undefined : this.#byStatus[status];
+    const length = indexes?.length ?? this.length;
+    const end = Math.min(first + limit, length);
+    const texts: string[] = [];
+    for (let at = first; at < end;) {
+      const from = indexes === undefined ? at : indexes.at(at);
+      // Without a status it is one text for all pets that are in the same chunk.
+      const to = indexes === undefined ? Math.min(end, this.#chunkEnd(from)) : from + 1;
+      texts.push(this.#textBetween(from, to));
+      at += to - from;
+    }
+    const next = end < length ? this.#ids.at(indexes?.at(end - 1) ?? end - 1) : undefined;
+    return new TextPage(formatPets(texts), next);
+  }
+
+  /** Returns the index after the last pet of the chunk that has the pet at this index. */
+  #chunkEnd(index: number): number {
+    const chunk = this.#chunkStarts.countBelow(index + 1);
+    return chunk < this.#chunks.length ? this.#chunkStarts.at(chunk) : this.length;
+  }
+
+  /** Returns the chunk that has the pet at this index. */
+  #chunkOf(index: number): Buffer {
+    return this.#chunks[this.#chunkStarts.countBelow(index + 1) - 1]!;
+  }
+
+  /** Returns the offset in its chunk at which the pet at this index begins. */
+  #startOf(index: number): number {
+    const chunk = this.#chunkStarts.countBelow(index + 1) - 1;
+    return index === this.#chunkStarts.at(chunk) ? 0 : this.#ends.at(index - 1);
+  }
+
+  /** Returns the text of consecutive pets of one chunk, with the separators between them. */
+  #textBetween(from: number, to: number): string {
+    const end = this.#ends.at(to - 1) - SEPARATOR.length;
+    return this.#chunkOf(from).toString('utf8', this.#startOf(from), end);
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The atomic write: a file is replaced as a whole, so that after a crash at any point it has its old
+ * content or its new one.
+ *
+ *     write another file ─▶ sync it ─▶ give it the name ─▶ sync the folder
+ *
+ * The order matters. A rename before the sync may leave an empty file after a power failure.
+ * Without the last step, the rename itself may be lost.
+ */
+
+import { dirname } from 'node:path';
+import { messageOf } from '../base/logger.ts';
+import {
+  codeOf,
+  isSameFile,
+  writeAll,
+  type Disk,
+  type DiskFile,
+  type FileAttributes,
+} from './disk.ts';
+
+export interface Replacement {
+  readonly path: string;
+  /** The name under which it is written, in the same folder. */
+  readonly unfinished: string;
+  readonly attributes: FileAttributes;
+  /** Writes the content, through the function that it gets. */
+  write(append: (bytes: Buffer) => Promise<void>): Promise<void>;
+  /** Called with the synced file right before it gets the name. If it rejects, nothing happens. */
+  beforeName?(file: DiskFile): Promise<void>;
+  /**
+   * How the file gets the name. A rename replaces another file. A link fails if there is one; where
+   * no file can have two names, a rename follows a last look that nothing is there.
+   */
+  readonly by: 'rename' | 'link or rename';
+}
+
+export interface Replaced {
+  /** The caller has to close it. */
+  readonly file: DiskFile;
+  /** Why it is not certain that the path leads to it, durably. */
+  readonly failure?: unknown;
+}
+
+/**
+ * Replaces a file. If an operation fails, the path decides which file it leads to, since what
+ * reports a failure may have taken effect. Rejects if that is not the new one, which is removed.
+ */
+export async function replaceFile(disk: Disk, replacement: Replacement): Promise<Replaced> {
+  const { path, unfinished, attributes } = replacement;
+  const file = await disk.open(unfinished, 'create', attributes);
+  let mayHaveName = false;
+  try {
+    let position = 0;
+    await replacement.write(async (bytes) => {
+      await writeAll(file, bytes, position);
+      position += bytes.length;
+    });
+    await file.sync();
+    await replacement.beforeName?.(file);
+    mayHaveName = true;
+    await giveName(disk, replacement);
+    await disk.syncDirectory(dirname(path));
+    return { file };
+  } catch (failure) {
+    if (mayHaveName && mayLeadTo(disk, path, file)) return { file, failure };
+    await file.close().catch(() => undefined);
+    await disk.remove(unfinished).catch(() => undefined);
+    throw failure;
+  }
+}
+
+async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Promise<void> {
+  if (by !== 'rename') {
+    try {
+      await disk.link(unfinished, path);
+      // A second name is harmless, and removed by the next start.
+      return await disk.remove(unfinished).catch(() => undefined);
+    } catch (error) {
+      if (!isWithoutLinks(error)) throw error;
+      if (disk.stat(path) !== undefined) {
+        throw Object.assign(new Error(`${path} exists already`), { code: 'EEXIST' });
+      }
+    }
+  }
+  await disk.rename(unfinished, path).catch((error: unknown) => {
+    if (codeOf(error) !== 'EBUSY') throw error;
+    throw new Error(
+      `${messageOf(error)}. If ${path} is mounted by itself, mount its folder instead`,
+    );
+  });
+}
+
+/** True for the error of a link on a file system where no file can have two names. */
+function isWithoutLinks(error: unknown): boolean {
+  return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(error));
+}
+
+function mayLeadTo(disk: Disk, path: string, file: DiskFile): boolean {
+  try {
+    return isSameFile(disk.stat(path), file.stat());
+  } catch {
+    return true;
+  }
+}

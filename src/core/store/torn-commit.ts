@@ -1,0 +1,118 @@
+/**
+ * What a crash in the middle of a commit may leave behind the last commit that is proven. Only this
+ * is dropped; anything else there is damage.
+ *
+ * For example, the power fails while `,{"id":3,"name":"Kit",…` is written over the closing bracket.
+ * The disk has some of the 512-byte sectors of the write, and zeros in the place of others:
+ *
+ *     …}··mark··␊,{"id":3,"na000000000000000000│0000000000000000
+ *     …}··mark··␊]␊0000000000000000000000000000│,"categoryId":7}··mark··␊]␊
+ *
+ * In the second one the first sector is the old one, in which the closing bracket still stands.
+ */
+
+import { PET_STATUSES } from '../pets/pet.ts';
+import { FILE_END, KEY_MEMBER, MAX_COMMIT_BYTES } from './format.ts';
+
+const SECTOR_BYTES = 512;
+const [BRACKET, LINE_FEED] = FILE_END as unknown as [number, number];
+
+/**
+ * True if a crash may have left these bytes at the position `end`, behind the last commit, whose
+ * last pet has the id `lastId`.
+ */
+export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean {
+  if (tail.length > MAX_COMMIT_BYTES) return false;
+  const start = startOf(lastId + 1n, lastId === 0n);
+  const oldBytes = Number(tail[0] === BRACKET) + 2 * Number(tail[1] === LINE_FEED);
+  // What was to be written there: with the old bytes as they were, or with the new ones.
+  const written = Buffer.from(tail);
+  if (oldBytes & 1) written[0] = start.charCodeAt(0);
+  if (oldBytes & 2) written[1] = start.charCodeAt(1);
+  if (!beginsLike(written, start) || !hasWholeSectors(tail, end)) return false;
+  const text = written.toString('latin1');
+  const mark = /\}[ \t]{32}\n/.exec(text);
+  const linesEnd = mark === null ? text.length : mark.index + mark[0].length;
+  const behind = text.slice(linesEnd);
+  if (/[^\]\n\0]/.test(behind)) return false;
+  if (text.includes('\0')) return true;
+  // A whole commit with a mark that does not prove it was changed after it was written.
+  if (oldBytes === 0 && text.endsWith(']\n')) return false;
+  const isEnd = FILE_END.toString().startsWith(behind);
+  return isEnd && isBeginningOfLines(text.slice(0, linesEnd), lastId, mark !== null);
+}
+
+/** What the line of the pet with this id begins with. */
+function startOf(id: bigint, isFirst: boolean): string {
+  return `${isFirst ? '' : ','}{"id":${id},"name":"`;
+}
+
+function beginsLike(bytes: Buffer, start: string): boolean {
+  for (let at = 0; at < Math.min(bytes.length, start.length); at += 1) {
+    if (bytes[at] !== 0 && bytes[at] !== start.charCodeAt(at)) return false;
+  }
+  return true;
+}
+
+/**
+ * True if each sector has no zero, or nothing but zeros from its beginning on. The first one may
+ * have more bytes of the file before: zeros begin at the tail, or behind the old bytes, of which
+ * the second one may be in the next sector.
+ */
+function hasWholeSectors(tail: Buffer, end: number): boolean {
+  for (let at = 0; at < tail.length;) {
+    const next = at + SECTOR_BYTES - ((end + at) % SECTOR_BYTES);
+    const sector = tail.subarray(at, next);
+    const zeros = sector.indexOf(0);
+    const most = Math.max(0, FILE_END.length - at);
+    if (zeros > most || (zeros !== -1 && sector.subarray(zeros).some((byte) => byte !== 0))) {
+      return false;
+    }
+    at = next;
+  }
+  return true;
+}
+
+/** True if the complete lines are the next pets, and the last line is the beginning of one. */
+function isBeginningOfLines(text: string, lastId: bigint, hasMark: boolean): boolean {
+  const lines = text.split('\n');
+  const last = lines.pop()!;
+  let id = lastId;
+  for (const line of lines) {
+    id += 1n;
+    const start = startOf(id, id === 1n);
+    if (!line.startsWith(start) || !REST_OF_LINE.test(line.slice(start.length))) return false;
+  }
+  if (hasMark) return last === '';
+  const next = startOf(id + 1n, id === 0n);
+  if (last.length <= next.length) return next.startsWith(last);
+  return last.startsWith(next) && BEGINNING_OF_REST.test(last.slice(next.length));
+}
+
+/* What is behind the first quote of a name, as pet-text.ts and format.ts write it. */
+
+const ESCAPE = String.raw`\\(?:["\\bfnrt]|u[0-9a-f]{4})`;
+const LETTERS = String.raw`[^"\\\x00-\x1f]*`;
+const NAME = `${LETTERS}(?:${ESCAPE}${LETTERS})*`;
+const CATEGORY = '"categoryId":';
+const STATUS_MEMBERS: readonly string[] = PET_STATUSES.map((status) => `,"status":"${status}"`);
+
+const REST_OF_LINE: RegExp = new RegExp(
+  `^${NAME}",${CATEGORY}-?[0-9]{1,19}(?:${STATUS_MEMBERS.join('|')})?` +
+    `(?:${KEY_MEMBER}[0-9a-f]{32}")?\\}(?:[ \\t]{32})?$`,
+);
+
+/** Each part may be the last one: `(?:a(?:b(?:c)?)?)?`. */
+const beginningOf = (parts: readonly string[]): string =>
+  parts.reduceRight((rest, part) => `(?:${part}${rest})?`, '');
+
+const ENDS: readonly (readonly string[])[] = ['', ...STATUS_MEMBERS].flatMap((status) =>
+  [[], [...KEY_MEMBER, ...Array<string>(32).fill('[0-9a-f]'), '"']].map((key) => {
+    return [...status, ...key, '\\}', ...Array<string>(32).fill('[ \\t]')];
+  }),
+);
+
+const BEGINNING_OF_REST: RegExp = new RegExp(
+  `^${NAME}(?:\\\\(?:u[0-9a-f]{0,3})?|",?|",${beginningOf([...CATEGORY])}|` +
+    `",${CATEGORY}-?[0-9]{0,19}(?:${ENDS.map(beginningOf).join('|')}))?$`,
+);

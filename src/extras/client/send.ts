@@ -1,0 +1,214 @@
+/**
+ * Sends one request, with retries if they are safe, until its response, its time limit or an abort.
+ *
+ * A GET is retried after no response, 502, 503 and 504. A POST with an idempotency key is retried
+ * after the same and after 500, since the key stores one pet however often it is sent. A POST
+ * without a key is retried only after the service's own 503, whose code `unavailable` promises that
+ * nothing was added. After no response or a proxy's 503 it may have been executed: the caller must
+ * decide.
+ */
+
+import { cut } from '../../core/base/quote.ts';
+import { errorFrom, type ServiceResponse } from './responses.ts';
+import { PetStoreError } from './pet-store-error.ts';
+
+export interface PetStoreRequest {
+  readonly operation: 'listPets' | 'createPet' | 'getPet' | 'metrics';
+  readonly url: URL;
+  /** The NewPet of a POST. A request without a body is a GET. */
+  readonly body?: string;
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface SendOptions {
+  readonly fetch: typeof fetch;
+  readonly apiKey: string;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly retries: number;
+}
+
+/**
+ * Resolves with the response, which has the expected status. Rejects with a PetStoreError, or with
+ * the reason of `signal` if that is aborted.
+ */
+export async function send(
+  request: PetStoreRequest,
+  options: SendOptions,
+): Promise<ServiceResponse> {
+  const { signal, timeoutMs, retries } = options;
+  // Aborted when the time has passed or the caller's signal is aborted.
+  const limit = new AbortController();
+  const abort = (): void => limit.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  const onTime = (): void => {
+    const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
+    limit.abort(new PetStoreError('timeout', message));
+  };
+  const timer = timeoutMs > MAX_TIMEOUT_MS ? undefined : setTimeout(onTime, timeoutMs);
+  const endsAt = performance.now() + timeoutMs;
+  let mayBeSent = false;
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      limit.signal.throwIfAborted();
+      const outcome = await sendOnce(request, options, limit.signal, mayBeSent);
+      if (!('error' in outcome)) return outcome;
+      mayBeSent ||= outcome.mayBeSent;
+      if (attempt >= retries || !isSafeToRepeat(request, outcome.error)) throw outcome.error;
+      const delayMs = retryDelayMs(attempt, outcome.retryAfter);
+      // A wait beyond the time limit would replace the failure by a timeout.
+      if (delayMs === undefined || performance.now() + delayMs >= endsAt) throw outcome.error;
+      await wait(delayMs, limit.signal);
+    }
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** The longest time of a timer, 25 days. A longer one would fire immediately. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+interface Failure {
+  readonly error: PetStoreError;
+  /** False if no connection could be opened. */
+  readonly mayBeSent: boolean;
+  readonly retryAfter: string | null;
+}
+
+async function sendOnce(
+  request: PetStoreRequest,
+  { fetch, apiKey }: SendOptions,
+  signal: AbortSignal,
+  wasSent: boolean,
+): Promise<ServiceResponse | Failure> {
+  const { url, body = null, idempotencyKey } = request;
+  const headers: Record<string, string> = {
+    Authorization: `Bearer ${apiKey}`,
+    Accept: 'application/json',
+    ...(body === null ? {} : { 'Content-Type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+  };
+  let received: ServiceResponse;
+  try {
+    // A redirect may change POST to GET, and may lead to another host.
+    const method = body === null ? 'GET' : 'POST';
+    const init = { method, headers, body, signal, redirect: 'manual' } as const;
+    const response = await fetch(url.href, init);
+    const text = await response.text();
+    received = { status: response.status, headers: response.headers, text };
+  } catch (cause) {
+    signal.throwIfAborted();
+    const reason = whyUnreachable(cause);
+    const mayBeSent = reason === undefined;
+    const failure = mayBeSent
+      ? `got no complete response${(cause as Error | undefined)?.cause === undefined ? CORS : ''}`
+      : `cannot reach the service: ${cut(reason)}`;
+    const message = `${describe(request)} ${failure}${effect(request, mayBeSent || wasSent)}`;
+    const error = new PetStoreError('network_failure', message, undefined, { cause });
+    return { error, mayBeSent, retryAfter: null };
+  }
+  const { status } = received;
+  if (status === (body === null ? 200 : 201)) return received;
+  const error = withBaseUrlHint(request, errorFrom(received, apiKey));
+  return { error, mayBeSent: true, retryAfter: received.headers.get('Retry-After') };
+}
+
+/** The error of a browser's fetch has no cause. */
+const CORS = ', or the page is from an origin that the service does not allow (CORS)';
+
+/**
+ * Returns why no connection could be opened, or undefined if that is not known, as in a browser. In
+ * Node the cause of fetch's error, or the cause for each address, names a system call that happens
+ * before the first byte, or is the code of undici's own time limit.
+ */
+function whyUnreachable(error: unknown): string | undefined {
+  const cause = (error as { readonly cause?: Cause } | undefined)?.cause;
+  const causes = Array.isArray(cause?.errors) ? (cause.errors as Cause[]) : [cause];
+  const isBefore = causes.every((one) => BEFORE_SENDING.includes(one?.syscall ?? one?.code));
+  return isBefore ? causes[0]?.message : undefined;
+}
+
+interface Cause {
+  readonly message?: string;
+  readonly syscall?: string;
+  readonly code?: string;
+  readonly errors?: unknown;
+}
+
+const BEFORE_SENDING: readonly (string | undefined)[] = [
+  'getaddrinfo',
+  'connect',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+/** With the right base URL no request gets 404 or 405, except getPet for an unknown id. */
+function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
+  const { code, message, status } = error;
+  const isElsewhere = status === 404 || status === 405;
+  if (!isElsewhere || (operation === 'getPet' && code === 'not_found')) return error;
+  return new PetStoreError(code, `${message}; ${BASE_URL_HINT}`, status);
+}
+
+const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
+
+function isSafeToRepeat(request: PetStoreRequest, { status, code }: PetStoreError): boolean {
+  const hasKey = request.idempotencyKey !== undefined;
+  if (request.body !== undefined && !hasKey) return status === 503 && code === 'unavailable';
+  if (hasKey && status === 500) return true;
+  return code === 'network_failure' || status === 502 || status === 503 || status === 504;
+}
+
+function describe({ operation, url }: PetStoreRequest): string {
+  return `${operation} at ${url.origin}`;
+}
+
+/** Returns what a message says of the pet that a POST should add. */
+function effect({ body }: PetStoreRequest, mayBeSent: boolean): string {
+  if (body === undefined) return '';
+  return mayBeSent ? '; whether the pet was added is not known' : '; no pet was added';
+}
+
+/** With a longer Retry-After the client does not retry: the caller gets the failure immediately. */
+const MAX_RETRY_AFTER_MS = 30_000;
+
+/**
+ * Returns the wait before a retry in milliseconds, or undefined if Retry-After is too long: an
+ * exponential backoff with jitter after what the service requests with Retry-After (RFC 9110,
+ * section 10.2.3). `attempt` counts from 0.
+ */
+function retryDelayMs(attempt: number, retryAfter: string | null): number | undefined {
+  const askedMs = retryAfter === null ? 0 : readRetryAfter(retryAfter);
+  if (askedMs > MAX_RETRY_AFTER_MS) return undefined;
+  const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempt);
+  // Half of the backoff is random, so that clients that failed together do not retry together.
+  return Math.round(askedMs + backoffMs * (0.5 + Math.random() / 2));
+}
+
+const FIRST_BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 5000;
+
+/** Reads seconds or an HTTP date. Returns milliseconds, 0 for any other text. */
+function readRetryAfter(field: string): number {
+  if (/^[0-9]+$/.test(field)) return Number(field) * 1000;
+  // Date.parse accepts nearly anything, even '-1', so only HTTP dates are passed to it.
+  const date = /^[A-Z][a-z]+, [-\w: ]+ GMT$/.test(field) ? Date.parse(field) : NaN;
+  return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
+}
+
+/**
+ * Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. The listener is not
+ * removed, because each call has a new signal.
+ */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,110 @@
+/**
+ * How to reach the cluster: the options of the etcd store, their defaults, and the check that
+ * returns all problems with them together.
+ */
+
+import { isObject } from '../../core/base/exact-json.ts';
+import type { Logger } from '../../core/base/logger.ts';
+import {
+  memberProblems,
+  mustBe,
+  matching,
+  type Check,
+  type Problem,
+} from '../../core/base/problem.ts';
+import type { EtcdCalls, EtcdClock } from './calls.ts';
+
+export interface EtcdOptions {
+  /** The client URLs of all members of one cluster, `http://host:2379` or `https://…`. */
+  readonly endpoints: readonly string[];
+  /** The beginning of all etcd keys of this log, with a slash at its end (`petstore/`). */
+  readonly prefix?: string | undefined;
+  /** For https: the certificate of the authority that signed the members' certificates (PEM). */
+  readonly caFile?: string | undefined;
+  /** For https: the client's certificate and private key (PEM), read for each connection. */
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  /** If etcd's auth is on: a user, and a file with the password, whose end of line is ignored. */
+  readonly user?: string | undefined;
+  readonly passwordFile?: string | undefined;
+}
+
+/** What a program that opens or makes a log can give in addition. */
+export interface ClusterOptions extends EtcdOptions {
+  readonly log?: Logger | undefined;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined;
+  /** For tests: used instead of the endpoints. */
+  readonly calls?: EtcdCalls | undefined;
+  readonly clock?: EtcdClock | undefined;
+}
+
+export const DEFAULT_PREFIX = 'petstore/';
+
+/**
+ * The longest request body with an etcd store: a commit of one pet must fit into a transaction, for
+ * which etcd's limit is 1.5 MiB.
+ */
+export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
+
+const MAX_ENDPOINTS = 100;
+
+const aText = matching('a non-empty string', /[^]/);
+
+const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
+  endpoints: endpointProblems,
+  // At most 200 characters.
+  prefix: matching('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
+  ...{ caFile: aText, certFile: aText, keyFile: aText, user: aText, passwordFile: aText },
+};
+
+/** What a program adds to the options in ClusterOptions. */
+const notChecked = { log: () => [], signal: () => [], calls: () => [], clock: () => [] };
+
+/** Returns all problems with the options. `path` is before the name of each: `etcd.`, if any. */
+export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
+  if (!isObject(etcd)) return [mustBe(path.slice(0, -1), 'an object with endpoints', etcd)];
+  const { endpoints } = etcd;
+  const given = Object.keys(CHECKS).filter((name) => etcd[name] !== undefined);
+  const requires = (name: string, other: string): readonly Problem[] => {
+    if (!given.includes(name) || given.includes(other)) return [];
+    return [{ option: `${path}${name}`, sentence: 'requires', other: `${path}${other}` }];
+  };
+  const mayBeSecure = [endpoints]
+    .flat()
+    .some((url) => url === undefined || (typeof url === 'string' && /^https:/i.test(url)));
+  const sentence = 'requires an https:// endpoint';
+  const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !mayBeSecure);
+  const required = given.length === 0 ? ['endpoints'] : [];
+  return [
+    ...memberProblems(etcd, { ...CHECKS, ...notChecked }, required, path),
+    ...given.flatMap((name) => requires(name, 'endpoints')),
+    ...[...requires('certFile', 'keyFile'), ...requires('keyFile', 'certFile')],
+    ...[...requires('user', 'passwordFile'), ...requires('passwordFile', 'user')],
+    ...onlyForTls.map((name) => ({ option: `${path}${name}`, sentence })),
+  ];
+}
+
+const EXPECTED_ENDPOINTS = 'URLs such as http://127.0.0.1:2379, without a path or a password';
+
+function endpointProblems(endpoints: unknown, option: string): readonly Problem[] {
+  const isList = Array.isArray(endpoints) && endpoints.length > 0;
+  if (!isList || endpoints.length > MAX_ENDPOINTS) {
+    return [mustBe(option, `1 to ${MAX_ENDPOINTS} ${EXPECTED_ENDPOINTS}`, endpoints)];
+  }
+  // Array.from, since a hole is a problem, too.
+  const origins = Array.from(endpoints as readonly unknown[], originOf);
+  return origins.flatMap((origin, index) => {
+    if (origin === undefined) return [mustBe(option, EXPECTED_ENDPOINTS, endpoints[index])];
+    const isRepeated = origins.indexOf(origin) < index;
+    return isRepeated ? [{ option, sentence: `has ${origin} twice` }] : [];
+  });
+}
+
+/** Returns the origin of an endpoint, or undefined unless it is a URL of scheme, host and port. */
+function originOf(endpoint: unknown): string | undefined {
+  if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined;
+  const { protocol, origin, host, hostname, port, href } = new URL(endpoint);
+  const isPlain = href === `${protocol}//${host}/` && hostname !== '' && port !== '0';
+  return isPlain && /^https?:$/.test(protocol) ? origin : undefined;
+}

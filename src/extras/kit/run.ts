@@ -1,0 +1,118 @@
+/**
+ * A run: checks against one service, one after the other, and what came of each.
+ *
+ * A check holds, fails, or is not observed because the service gave no occasion to test it. If the
+ * service no longer responds, the run ends: the remaining checks are not run.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../core/base/logger.ts';
+import { cut } from '../../core/base/quote.ts';
+import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
+import { checksOf, isNamed } from './checks.ts';
+import { plainText, secretsOf, shownText } from './shown.ts';
+import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
+
+export interface ConformanceOptions extends Target {
+  /** `interface` by default; each level includes those before it. */
+  readonly level?: Level | undefined;
+  /** Ids of checks of any level, or their parts before the slash. */
+  readonly only?: readonly string[] | undefined;
+  /** Checks, named in the same way, that are known to fail. If one holds, the run fails. */
+  readonly expectedFailures?: readonly string[] | undefined;
+  /** If true, a difference from a decision fails the run, too. */
+  readonly isStrict?: boolean | undefined;
+}
+
+/** What becomes of checks. Only `fail` fails the run. */
+export type Kind = 'hold' | 'fail' | 'not observed' | 'differ' | 'expected to fail' | 'not run';
+
+export interface Outcome {
+  readonly check: Check;
+  readonly kind: Kind;
+  /** Why the check does not hold: each expectation that was not met, or why it was not tested. */
+  readonly causes: readonly Cause[];
+  readonly seconds: number;
+}
+
+/** With the exchange of the first case. */
+export interface Cause extends Partial<Exchange> {
+  readonly text: string;
+  /** The names of the cases that it is the cause of, as a list; empty for a check without cases. */
+  cases: string;
+}
+
+const LONGEST_TEXT = 600;
+
+export class Run {
+  /** Names the kit, the specification and the service. */
+  readonly title: string;
+  readonly checks: readonly Check[];
+  /** True if the service no longer responds. */
+  isGone = false;
+  readonly #options: ConformanceOptions;
+
+  constructor(options: ConformanceOptions) {
+    this.#options = options;
+    this.checks = checksOf(options.level, options.only);
+    this.title = `petstore conformance ${VERSIONS}, ${options.baseUrl}`;
+  }
+
+  async outcomeOf(check: Check): Promise<Outcome> {
+    const startedAt = performance.now();
+    const end = (kind: Kind, causes: readonly Cause[]): Outcome => {
+      return { check, kind, causes, seconds: (performance.now() - startedAt) / 1000 };
+    };
+    if (this.isGone) return end('not run', [{ text: 'the service no longer responds', cases: '' }]);
+    const secrets = secretsOf(this.#options);
+    const causes: Cause[] = [];
+    const unobserved: Cause[] = [];
+    let isObserved = false;
+    for (const { about, run } of check.cases) {
+      const client = new TestClient(this.#options);
+      try {
+        await run(client);
+        isObserved = true;
+      } catch (error) {
+        const text = plainText(cut(messageOf(error).split('\n', 1)[0]!, LONGEST_TEXT), secrets);
+        const list = error instanceof NotObserved ? unobserved : causes;
+        const { sent, received } = client.lastExchange;
+        const exchange = { sent: shownText(sent, secrets), received: shownText(received, secrets) };
+        const same = list.find((cause) => cause.text === text);
+        const name = plainText(about, secrets);
+        if (same !== undefined) same.cases += `, ${name}`;
+        else list.push({ text, cases: name, ...exchange });
+        if (!(error instanceof NoResponse)) continue;
+        await awaitService(this.#options).catch(() => (this.isGone = true));
+        break;
+      }
+    }
+    const isExpected = isNamed(check, this.#options.expectedFailures ?? []);
+    const isRequired = check.level === 'interface' || this.#options.isStrict;
+    const failure = isExpected ? 'expected to fail' : isRequired ? 'fail' : 'differ';
+    if (causes.length > 0) return end(this.isGone ? 'fail' : failure, causes);
+    if (!isObserved) return end('not observed', unobserved);
+    if (!isExpected) return end('hold', []);
+    return end('fail', [{ text: 'it holds: remove it from the expected failures', cases: '' }]);
+  }
+}
+
+const PAUSE_MS = 200;
+const NOWHERE: readonly number[] = [301, 302, 303, 307, 308, 404, 405];
+
+/** Waits for a service that is starting. Rejects with why no check can be run. */
+export async function awaitService(target: Target, waitMs = 0): Promise<void> {
+  const client = new TestClient(target);
+  for (const endsAt = Date.now() + waitMs; ; await sleep(PAUSE_MS)) {
+    const { status } = await client.get('/pets?limit=1').catch(() => ({ status: 503 }));
+    const [received] = client.lastExchange.received.split('\n', 1);
+    const isStarting = [502, 503, 504].includes(status);
+    if (isStarting && Date.now() + PAUSE_MS < endsAt) continue;
+    let why = 'is not a pet store service';
+    if (isStarting) why = 'is not ready';
+    else if (status === 401) why = 'does not accept the key';
+    // A service that returns 404 for an empty list must be checked: a check reports that.
+    else if (!NOWHERE.includes(status) || !NOWHERE.includes((await client.post({})).status)) return;
+    throw new Error(`${target.baseUrl} ${why}: GET /pets gave ${received}`);
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The server for the open network, without a proxy: the core's server, with three things that only
+ * clients without manners need. Connections that wait take turns (turns.ts); those that make no
+ * progress are closed, and so is the one that is idle for the longest time if nearly all are in use
+ * (stalled-connections.ts).
+ *
+ * Turns need a parser that stops. If that of the Node that runs does not, the core's queue is the
+ * gate instead, which bounds a client less strictly.
+ */
+
+import type { Server } from 'node:http';
+import { silentLogger, type Logger } from '../../core/base/logger.ts';
+import type { Listener } from '../../core/http/handle-request.ts';
+import { createHttpServer } from '../../core/http/http-server.ts';
+import { LIMITS, type Limits } from '../../core/http/limits.ts';
+import { RequestQueue } from '../../core/http/request-queue.ts';
+import { parserStops } from './parser.ts';
+import { closeStalledConnections } from './stalled-connections.ts';
+import { Turns } from './turns.ts';
+
+/** Returns a server with limits for the open network; `limits` replace single ones. */
+export function createOpenNetworkServer(
+  listener: Listener,
+  limits: Partial<Limits> = {},
+  logger: Logger = silentLogger,
+): Server {
+  const allLimits = { ...LIMITS, ...limits };
+  const queue = new RequestQueue();
+  const canStop = parserStops();
+  if (!canStop) {
+    logger('warn', 'The parser of this Node.js does not stop, so pipelined requests are queued', {
+      node: process.version,
+    });
+  }
+  const gate = canStop ? new Turns(queue, allLimits.headersTimeout / 2) : queue;
+  const server = createHttpServer(listener, limits, gate);
+  closeStalledConnections(server, allLimits);
+  return server;
+}

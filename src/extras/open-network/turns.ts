@@ -1,0 +1,165 @@
+/**
+ * Turns: the gate for clients that nobody knows. Of each connection one request is served and at
+ * most one more is parsed; what follows it stays bytes, and the connection is not read, until its
+ * turn comes. Connections that wait only for others are served in the order of waiting, one request
+ * of each.
+ *
+ * For example, a client sends 1,900 requests in 64 KiB, which is what node:http reads at once. The
+ * first one is served. The parser stops after the header of the second one, which waits, and the
+ * rest stays bytes. When the first response has gone out, the connection lines up behind others
+ * that wait. In its turn the second request is served, and the third one is parsed. By itself,
+ * node:http parses all of them at once. A parsed request takes 3 to 5 KB, and 1,000 such clients
+ * would be served for a minute before any other.
+ *
+ *     state    its socket is  a new request      becomes
+ *     reading  read           is served          waiting, if the response before it is not out yet,
+ *                                                or was a last one, or if a request of the
+ *                                                connection was served in this iteration of the
+ *                                                event loop
+ *     waiting  held           is not parsed yet  reading, in its turn; never behind a last response
+ *
+ * So a connection holds at most two requests and one read of 64 KiB, whatever its client sends, and
+ * a client that does not read its responses delays no other.
+ *
+ * This gate stands before the queue of the core: it passes on each request in its turn, when none
+ * is being served. The queue still knows what a last response is, and where an error belongs.
+ */
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import {
+  REQUEST_TIMEOUT,
+  type Exchange,
+  type Gate,
+  type ParserError,
+  type WriteLast,
+} from '../../core/http/gate.ts';
+import { hold, holdWhile } from '../../core/http/hold-socket.ts';
+import { parseOn, stopParserIf, unparsedBytes } from './parser.ts';
+
+export class Turns implements Gate {
+  readonly #queue: Gate;
+  readonly #graceMs: number;
+  readonly #connections: WeakMap<Duplex, Connection> = new WeakMap();
+  /** The connections that wait only for others, the longest waiting first. */
+  readonly #line: Connection[] = [];
+  /** Counts the iterations of the event loop in which requests are served. */
+  #iteration = 0;
+  /** How many connections of the line were served in this iteration. */
+  #servedFromLine = 0;
+  #nextIteration: NodeJS.Immediate | undefined;
+
+  /** A connection that was not read gets `graceMs` from then on before its request is late. */
+  constructor(queue: Gate, graceMs: number) {
+    this.#queue = queue;
+    this.#graceMs = graceMs;
+  }
+
+  open(socket: Socket): void {
+    this.#queue.open(socket);
+    const state: Reading = { name: 'reading', since: performance.now() };
+    const connection: Connection = { socket, state, current: undefined, servedIn: -1 };
+    this.#connections.set(socket, connection);
+    holdWhile(socket, () => connection.state.name === 'waiting' && socket.writable);
+    stopParserIf(socket, () => connection.state.name === 'waiting');
+  }
+
+  request(...exchange: Exchange): void {
+    const [{ socket }, response] = exchange;
+    const connection = this.#connections.get(socket)!;
+    const { current, servedIn } = connection;
+    // node:http assigns the socket to a response when all earlier responses have gone out.
+    const isFirst = response.socket !== null;
+    if (isFirst && servedIn !== this.#iteration) {
+      this.#serve(connection, exchange);
+      return;
+    }
+    connection.state = { name: 'waiting', exchange, unparsed: undefined };
+    hold(socket);
+    if (isFirst || current === undefined) this.#lineUp(connection);
+    else current.once('finish', () => this.#lineUp(connection));
+  }
+
+  last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
+    const { state } = this.#connections.get(socket)!;
+    const unparsed = error && unparsedBytes(error);
+    if (unparsed !== undefined) {
+      if (state.name === 'waiting') state.unparsed = unparsed;
+      return;
+    }
+    // node:http reports a late request once. From then on stalled-connections.ts does the checks.
+    const isRead = state.name === 'reading' && performance.now() - state.since > this.#graceMs;
+    if (error?.code === REQUEST_TIMEOUT && !isRead) return;
+    this.#queue.last(socket, error, write);
+  }
+
+  #serve(connection: Connection, exchange: Exchange): void {
+    [, connection.current] = exchange;
+    connection.servedIn = this.#iteration;
+    this.#awaitNextIteration();
+    this.#queue.request(...exchange);
+  }
+
+  /** Serves the request that waits, and parses what was read, up to the next one that must wait. */
+  #serveWaiting(connection: Connection): void {
+    const { socket, state } = connection;
+    if (state.name !== 'waiting' || !socket.writable) return;
+    const { exchange, unparsed } = state;
+    connection.state = { name: 'reading', since: performance.now() };
+    this.#serve(connection, exchange);
+    // At the end of the request node:http reads on by itself.
+    if (unparsed !== undefined) parseOn(socket, unparsed);
+  }
+
+  #lineUp(connection: Connection): void {
+    this.#line.push(connection);
+    this.#serveLine();
+  }
+
+  #serveLine(): void {
+    while (this.#servedFromLine < MAX_FROM_LINE) {
+      const connection = this.#line.shift();
+      if (connection === undefined) return;
+      this.#servedFromLine += 1;
+      this.#serveWaiting(connection);
+    }
+    this.#awaitNextIteration().ref();
+  }
+
+  /** Without `ref`, the event loop does not poll once more than it does by itself. */
+  #awaitNextIteration(): NodeJS.Immediate {
+    this.#nextIteration ??= setImmediate(() => {
+      this.#nextIteration = undefined;
+      this.#iteration += 1;
+      this.#servedFromLine = 0;
+      this.#serveLine();
+    }).unref();
+    return this.#nextIteration;
+  }
+}
+
+/** How many connections of the line are served before others are read: about 1 ms. */
+const MAX_FROM_LINE = 64;
+
+interface Connection {
+  readonly socket: Socket;
+  state: Reading | Waiting;
+  /** The response that was begun last. */
+  current: ServerResponse | undefined;
+  /** The iteration of the event loop in which a request was last served. */
+  servedIn: number;
+}
+
+interface Reading {
+  readonly name: 'reading';
+  /** Since when the service has been reading the connection, by performance.now(). */
+  readonly since: number;
+}
+
+interface Waiting {
+  readonly name: 'waiting';
+  readonly exchange: Exchange;
+  /** What was read behind the header of the request that waits, once the parser has stopped. */
+  unparsed: Buffer | undefined;
+}

@@ -1,0 +1,59 @@
+/**
+ * CORS: which web pages may use the service from a browser (the Fetch standard, section 3.3).
+ *
+ * A browser first asks, without the API key, whether it may send one. The response to this
+ * preflight comes before authentication: it has only the constants below, and the allowed origin.
+ */
+
+import type { Policy } from '../../core/http/handle-request.ts';
+import { emptyResponse, NO_HEADERS } from '../../core/http/http-response.ts';
+
+/**
+ * Returns the policy for these origins, such as `https://shop.example`, or `*` for all, and for the
+ * methods that operations have.
+ */
+export function createCors(origins: readonly string[], methods: readonly string[]): Policy {
+  const allowsAll = origins.includes('*');
+  const isAllowed = (origin: string | undefined): origin is string =>
+    origin !== undefined && (allowsAll || origins.includes(origin));
+  // A cache must not reuse a response that depends on the origin for another origin.
+  const vary = allowsAll ? [] : ['Vary', 'Origin'];
+  const preflight = emptyResponse([
+    ...['Access-Control-Allow-Methods', methods.join(', ')],
+    ...PREFLIGHT_HEADERS,
+  ]);
+  return {
+    respond({ method, headers }) {
+      const isPreflight =
+        method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+      if (!isPreflight || !isAllowed(headers.origin)) return undefined;
+      return preflight;
+    },
+    headersFor({ headers: { origin } }, { headers }) {
+      // A response that any web page may read has that field already.
+      if (headers.includes('Access-Control-Allow-Origin')) return NO_HEADERS;
+      if (!isAllowed(origin)) return vary;
+      return ['Access-Control-Allow-Origin', allowsAll ? '*' : origin, ...vary, ...EXPOSED];
+    },
+  };
+}
+
+const PREFLIGHT_HEADERS: readonly string[] = Object.entries({
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
+  'Access-Control-Max-Age': '600',
+}).flat();
+
+const EXPOSED: readonly string[] = [
+  'Access-Control-Expose-Headers',
+  'Link, Location, Idempotent-Replayed, Deprecation, Sunset, Retry-After, Allow, ' +
+    'WWW-Authenticate, X-Request-Id',
+];
+
+/**
+ * Returns true for an origin as browsers send it, and for '*'. A `*` in a host is valid in a URL,
+ * but matches no origin.
+ */
+export function isOrigin(text: string): boolean {
+  if (text === '*') return true;
+  return !text.includes('*') && URL.canParse(text) && new URL(text).origin === text;
+}

@@ -1,0 +1,261 @@
+/**
+ * Metrics, for a scraper with an API key.
+ *
+ * Each request costs a few additions here. All other figures are collected when the metrics are
+ * read: the table in `readMetrics` has a row for each, with its type, name, help and value. The
+ * metrics of the process have the names that Prometheus and its dashboards expect.
+ */
+
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
+import { Histogram } from '../../core/base/histogram.ts';
+import { VERSION } from '../../core/base/version.ts';
+import type { ResponseSummary } from '../../core/http/handle-request.ts';
+import { textResponse } from '../../core/http/http-response.ts';
+import type { Operation } from '../../core/http/operation.ts';
+import { PET_STATUSES } from '../../core/pets/pet.ts';
+import type { PetCount, PetStore, WherePetsAre } from '../../core/pets/pet-store.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface Metrics {
+  /** Counts a response, and the use of the API key. */
+  countResponse(summary: ResponseSummary, seconds: number): void;
+  /** The operation that shows the metrics. */
+  readonly operation: Operation;
+  /** Stops measuring the event loop. */
+  close(): void;
+}
+
+/** The sources of the figures that are not counted here. */
+export interface MetricsSources {
+  /** Throws StoreUnavailableError if no store is open. */
+  store(): PetStore;
+  /** Returns why a create cannot be stored, as far as the service knows, or undefined. */
+  problem(): string | undefined;
+  /** Returns the names of the API keys in force, each once. Keys without a name have ''. */
+  keyNames(): Iterable<string>;
+  /** The time of day in milliseconds since 1970. */
+  timeOfDay(): number;
+  /** What the program around the app reports, if it reports anything. */
+  readonly runtime: Runtime | undefined;
+}
+
+export function createMetrics(sources: MetricsSources): Metrics {
+  const responses: ResponseCounts = { byOperation: new Map(), byKey: new Map(), bytes: 0 };
+  const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
+  eventLoop.enable();
+  return {
+    countResponse({ operation = '', keyName, startedAt, status, bodyBytes }, seconds) {
+      const { byOperation, byKey } = responses;
+      if (keyName !== undefined) {
+        const { requests, lastUsedAt } = byKey.get(keyName) ?? UNUSED;
+        // A request that began earlier may end later.
+        byKey.set(keyName, { requests: requests + 1, lastUsedAt: Math.max(lastUsedAt, startedAt) });
+      }
+      responses.bytes += bodyBytes;
+      let counts = byOperation.get(operation);
+      if (counts === undefined) {
+        counts = { byStatus: new Map(), duration: new Histogram(DURATION_BOUNDS) };
+        byOperation.set(operation, counts);
+      }
+      counts.duration.observe(seconds);
+      counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
+    },
+    operation: {
+      name: 'metrics',
+      method: 'GET',
+      path: '/metrics',
+      needsKey: 'metrics',
+      handle: async () =>
+        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, eventLoop))),
+    },
+    close: () => eventLoop.disable(),
+  };
+}
+
+const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const EVENT_LOOP_RESOLUTION_MS = 20;
+
+/** In seconds: from a read in memory to a create on a slow disk. */
+const DURATION_BOUNDS: readonly number[] = [
+  0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+const LOCATIONS: readonly WherePetsAre[] = ['data file', 'saved file', 'memory'];
+
+interface ResponseCounts {
+  /** The numbers of responses by status, and their times. */
+  readonly byOperation: Map<string, { byStatus: Map<number, number>; duration: Histogram }>;
+  /** The uses of all API keys with one name. */
+  readonly byKey: Map<string, KeyUse>;
+  /** Of all bodies. */
+  bytes: number;
+}
+
+interface KeyUse {
+  readonly requests: number;
+  /** When the last request began, by performance.now(); 0 before the first. */
+  readonly lastUsedAt: number;
+}
+
+const UNUSED: KeyUse = { requests: 0, lastUsedAt: 0 };
+
+/** Returns all metrics, of which those without a value have no lines. */
+function readMetrics(
+  sources: MetricsSources,
+  responses: ResponseCounts,
+  eventLoop: IntervalHistogram,
+): MetricTable {
+  const { runtime } = sources;
+  const store = sources.store().stats?.();
+  const where = sources.store().durability?.();
+  const running = runtime?.processStats?.();
+  const uses = Array.from(sources.keyNames(), (name) => {
+    return { name, ...(responses.byKey.get(name) ?? UNUSED) };
+  });
+  const operations = [...responses.byOperation];
+  // The monotonic clock measures the age of a use, since the time of day may have been corrected.
+  const startOfClock = sources.timeOfDay() - performance.now();
+  return {
+    counter: {
+      petstore_http_requests_total: [
+        'Responses by operation, or none, and HTTP status',
+        operations.flatMap(([operation, { byStatus }]) =>
+          Array.from(byStatus, ([status, value]) => {
+            return { labels: { operation, status: String(status) }, value };
+          }),
+        ),
+      ],
+      petstore_http_response_body_bytes_total: ['Bytes of all response bodies', responses.bytes],
+      petstore_api_key_requests_total: [
+        'Requests with a valid API key, by its name, empty for keys without one',
+        uses.map(({ name, requests }) => ({ labels: { key: name }, value: requests })),
+      ],
+      petstore_store_refused_creates_total: ['Creates that were refused', store?.refusedCreates],
+      petstore_store_unknown_creates_total: ['Creates with unknown outcome', store?.unknownCreates],
+      petstore_store_evicted_idempotency_keys_total: ['Keys dropped for room', store?.keysEvicted],
+      petstore_etcd_calls_total: [
+        'Calls to etcd, by purpose, result and endpoint',
+        store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
+      ],
+      petstore_etcd_conflicts_total: ['Slots that another process took first', store?.conflicts],
+      petstore_http_refused_connections_total: [
+        'Connections that were refused, since too many were open',
+        runtime?.refusedConnections?.(),
+      ],
+      petstore_api_key_reload_failures_total: ['Failed key reloads', runtime?.failedKeyReloads?.()],
+      process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
+    },
+    gauge: {
+      petstore_api_key_last_used_timestamp_seconds: [
+        'When a request with the API key began last, 0 if none did since the start of the process',
+        uses.map(({ name, lastUsedAt }) => ({
+          labels: { key: name },
+          value: lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
+        })),
+      ],
+      petstore_pets: [
+        'Pets by status, empty for pets without a status',
+        byStatus(sources.store().count()),
+      ],
+      petstore_store_can_store: [
+        '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
+        sources.problem() === undefined ? 1 : 0,
+      ],
+      petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
+      petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],
+      petstore_store_data_file_bytes: ['Length of the data file', store?.dataFileBytes],
+      petstore_store_pets_location: [
+        '1 for what has all acknowledged pets: the data file, a saved file, or only memory',
+        where && LOCATIONS.map((at) => ({ labels: { at }, value: at === where ? 1 : 0 })),
+      ],
+      petstore_http_connections: ['Open connections', runtime?.openConnections()],
+      process_start_time_seconds: ['Start of the process, seconds since 1970', running?.startTime],
+      process_resident_memory_bytes: ['Resident memory size', running?.residentMemoryBytes],
+      process_open_fds: ['Open file descriptors', running?.openFds],
+      petstore_event_loop_delay_seconds: ['Delay since the last scrape', readDelay(eventLoop)],
+      petstore_build_info: [
+        'Always 1; the labels are the versions',
+        [{ labels: { version: VERSION, node: runtime?.nodeVersion ?? '' }, value: 1 }],
+      ],
+    },
+    histogram: {
+      petstore_http_request_duration_seconds: [
+        'Time of a request until its response, by operation, without its wait in a pipeline',
+        operations.map(([operation, { duration }]) => ({ labels: { operation }, value: duration })),
+      ],
+      petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
+      petstore_store_commit_duration_seconds: ['Time of a commit', store?.commitSeconds],
+      petstore_etcd_barrier_duration_seconds: ['Wait of reads for etcd', store?.barrierSeconds],
+    },
+  };
+}
+
+function byStatus({ total, byStatus }: PetCount): readonly Sample[] {
+  const withStatus = PET_STATUSES.reduce((sum, status) => sum + byStatus[status], 0);
+  const samples = PET_STATUSES.map((status) => ({ labels: { status }, value: byStatus[status] }));
+  return [...samples, { labels: { status: '' as const }, value: total - withStatus }];
+}
+
+/** Returns the delay since the last call. The histogram has the times between two samples. */
+function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
+  const delay = [50, 99, 100].map((percentile) => {
+    const seconds = (eventLoop.percentile(percentile) / 1e6 - EVENT_LOOP_RESOLUTION_MS) / 1000;
+    return { labels: { percentile: `${percentile}` }, value: Math.max(0, seconds) };
+  });
+  eventLoop.reset();
+  return delay;
+}
+
+/* The text format of Prometheus, version 0.0.4. */
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number | Histogram;
+}
+
+/** A number or a histogram is one sample without labels. Undefined: the metric has no lines. */
+type MetricValue = number | Histogram | readonly Sample[] | undefined;
+
+/** The metrics by type and name. */
+type MetricTable = Readonly<
+  Record<'counter' | 'gauge' | 'histogram', Readonly<Record<string, Metric>>>
+>;
+
+type Metric = readonly [help: string, value: MetricValue];
+
+/** Returns the lines of all metrics. */
+function encodeMetrics(table: MetricTable): string {
+  const lines = Object.entries(table).flatMap(([type, metrics]) =>
+    Object.entries(metrics).map(([name, metric]) => encodeMetric(name, type, metric)),
+  );
+  return lines.join('');
+}
+
+function encodeMetric(name: string, type: string, [help, value]: Metric): string {
+  if (value === undefined) return '';
+  // Not `instanceof Histogram`: the histogram may be of another store's own class.
+  const isList = typeof value === 'object' && 'length' in value;
+  const samples = isList ? value : [{ labels: {}, value }];
+  const lines = samples.map((sample) => encodeSample(name, sample));
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function encodeSample(name: string, { labels, value }: Sample): string {
+  const all = encodeLabels(labels);
+  if (typeof value !== 'object') return `${name}${all} ${value}\n`;
+  let count = 0;
+  // The format has cumulative buckets.
+  const buckets = [...value.bounds, '+Inf'].map((bound, index) => {
+    count += value.counts[index]!;
+    return `${name}_bucket${encodeLabels({ ...labels, le: String(bound) })} ${count}\n`;
+  });
+  return `${buckets.join('')}${name}_sum${all} ${value.sum}\n${name}_count${all} ${count}\n`;
+}
+
+function encodeLabels(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels).map(([name, value]) => {
+    // A backslash, a quote or a line feed.
+    return `${name}="${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+  });
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
