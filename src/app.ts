@@ -1,73 +1,61 @@
 /**
- * The app: the whole service as a value, for the process in server.ts, for tests and for other
- * programs. It joins the folders of src.
- *
- * It listens on no port, handles no signal and ends no process: any node:http server can call
- * `listener`. What it does with a request or a call of `app.pets` depends on its state:
- *
- *     state     entered by           list, get             create         /readyz
- *     starting  createApp            503 starting          503 starting   503 starting
- *     open      open, when it has    the store's response  the store's    200, or 503 with the
- *               its store                                  response       store's problem
- *     stopping  drain, close, in     as before; without a  503 stopping   503 stopping
- *               any state            store, 503 stopping
- *
- * If `open` completes while the app is stopping, its store serves reads. If `open` is first called
- * after `close`, it rejects. An app never returns to an earlier state.
+ * The app: the service of core/ with the extras, by one table of options. It is for the process in
+ * server.ts, for tests, and for programs that embed it.
  */
 
-import { apiKeyProblems, namedKey, createKeyring, type ApiKeyOption } from './core/app/api-keys.ts';
-import { optionProblems, pathOf, type AppOptions } from './app-options.ts';
-import { createListener, type Listener } from './core/http/handle-request.ts';
-import { DOCS_PATH, docsOperation } from './extras/web/docs/docs.ts';
-import { describeService, OPENAPI_PATH, openapiOperation } from './extras/web/openapi/openapi.ts';
-import { createPathHint } from './extras/web/openapi/path-hint.ts';
+import { fileURLToPath } from 'node:url';
+import { apiKeyProblems } from './core/app/api-keys.ts';
 import {
-  BASE_PATH,
-  fromStoreError,
-  hashEmbeddedKey,
-  petOperations,
-} from './core/api/operations.ts';
-import { messageOf, safeLogger, silentLogger, type Logger } from './core/base/logger.ts';
-import { assertNoProblems } from './core/base/problem.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './core/http/request-body.ts';
-import { methodsOf } from './core/http/router.ts';
-import { createPetAccess, type PetAccess } from './core/pets/pet-access.ts';
-import { StoreUnavailableError, type PetStore, type WherePetsAre } from './core/pets/pet-store.ts';
-import { createCors } from './extras/ops/cors.ts';
-import { healthOperations } from './core/api/health.ts';
-import { createRequestIds, logResponse } from './extras/ops/logs.ts';
-import { createMetrics } from './extras/ops/metrics.ts';
+  aStore,
+  COMMON_CHECKS,
+  integer,
+  type CommonOptions,
+  type Extension,
+  type ServiceView,
+} from './core/app/service-options.ts';
+import { createService, type Service } from './core/app/service.ts';
+import { isObject } from './core/base/exact-json.ts';
+import { safeLogger, silentLogger } from './core/base/logger.ts';
+import {
+  assertNoProblems,
+  condition,
+  memberProblems,
+  mustBe,
+  type Check,
+  type Problem,
+} from './core/base/problem.ts';
+import type { PetStore } from './core/pets/pet-store.ts';
 import { checkDataFile } from './core/store/copies.ts';
 import { openFileStore } from './core/store/file-store.ts';
-import { nodeDisk } from './core/store/node-disk.ts';
 import { createMemoryStore } from './core/store/memory-store.ts';
-import { pageOperations } from './extras/web/page/page.ts';
+import { nodeDisk } from './core/store/node-disk.ts';
+import { etcdProblems, MAX_ETCD_BODY_BYTES, type EtcdOptions } from './extras/etcd/etcd-options.ts';
+import { createCors, isOrigin } from './extras/ops/cors.ts';
+import { createRequestIds, logResponse } from './extras/ops/logs.ts';
+import { createMetrics, METRICS_RIGHT } from './extras/ops/metrics.ts';
+import type { Runtime } from './extras/ops/runtime.ts';
+import { webExtension } from './extras/web/web.ts';
 
-export interface App {
-  /** For the `request` event of a node:http or node:https server. */
-  readonly listener: Listener;
-  /** The pets as values, without HTTP and without an API key. */
-  readonly pets: PetAccess;
-  /** Opens the store, once. Rejects if it cannot be opened. */
-  open(): Promise<void>;
-  /**
-   * Resolves with the reason if the store cannot continue, but its pets are safe: another program
-   * changed its data file, or its log in etcd, or memory failed after a sync. Otherwise it never
-   * settles.
-   */
-  readonly lost: Promise<Error>;
-  /** Puts other API keys in force, from the next request on. */
-  setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
-  /** Makes the app not ready: it refuses creates, and still serves reads. */
-  drain(): void;
-  /** Returns where the acknowledged pets are, or undefined if the store does not know. */
-  durability(): WherePetsAre | undefined;
-  /** True while a call of the disk is in progress, which may hang. */
-  isWriting(): boolean;
-  /** Waits for an `open` in progress, completes the creates in progress, and closes the store. */
-  close(): Promise<void>;
+export interface AppOptions extends CommonOptions {
+  /** The data file. Exactly one of `dataFile`, `memory`, `etcd` and `store` is given. */
+  readonly dataFile?: string | URL | undefined;
+  /** The pets are in memory only. A data file is read as starting data and never written. */
+  readonly memory?: true | { readonly dataFile: string | URL } | undefined;
+  /** The pets are in an etcd cluster, which several processes may share. */
+  readonly etcd?: EtcdOptions | undefined;
+  /** The pets are in a store of the program. `app.close()` closes it, too. */
+  readonly store?: PetStore | undefined;
+  /** Logs each request with its response, and gives it an id. Off by default. */
+  readonly accessLog?: boolean | undefined;
+  /** The origins whose web pages may use the service, or `*`. None by default. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** A page at `/` and a reference at `/docs`, both without an API key. Off by default. */
+  readonly page?: boolean | undefined;
+  /** What the metrics report about the program around the app. */
+  readonly runtime?: Runtime | undefined;
 }
+
+export type App = Service;
 
 /** Resolves with an app whose store is open. */
 export async function openApp(options: AppOptions): Promise<App> {
@@ -78,115 +66,44 @@ export async function openApp(options: AppOptions): Promise<App> {
 
 /**
  * Returns an app that responds with 503 to whatever needs the store, until it is opened. Throws a
- * TypeError that names all that is wrong with the options, since programs in JavaScript have no
- * types.
+ * TypeError that names all that is wrong with the options.
  */
 export function createApp(options: AppOptions): App {
   assertNoProblems(optionProblems(options));
-  const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, corsOrigins = [] } = options;
-  const { page = false, accessLog = false, now = Date.now, runtime } = options;
-  const logger = safeLogger(options.log ?? silentLogger);
-  const warnOfKeys = (apiKeys: readonly ApiKeyOption[]): void => {
-    if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
-    logger('warn', 'No API key is valid for the API, only for the metrics', {
-      keys: apiKeys.length,
-    });
-  };
-  let keys = createKeyring(options.apiKeys);
-  warnOfKeys(options.apiKeys);
-  let store: PetStore | undefined;
-  let isStopping = false;
-  let resolveLost: (error: Error) => void = () => undefined;
-  const lost = new Promise<Error>((resolve) => (resolveLost = resolve));
-  const closing = new AbortController();
-  let opening: Promise<void> | undefined;
-
-  const whyUnavailable = (): string => `The service is ${isStopping ? 'stopping' : 'starting'}`;
-  const storeForRead = (): PetStore => {
-    if (store !== undefined) return store;
-    throw new StoreUnavailableError(whyUnavailable());
-  };
-  const storeForCreate = (): PetStore => {
-    if (isStopping) throw new StoreUnavailableError(whyUnavailable());
-    return storeForRead();
-  };
-  /** Returns why the app is not ready, or undefined if it is. */
-  const problem = (): string | undefined =>
-    store === undefined || isStopping ? whyUnavailable() : store.problem();
-
-  const metrics = createMetrics({
-    store: storeForRead,
-    problem,
-    keyNames: () => keys.names,
-    timeOfDay: now,
-    runtime,
-  });
-  const operations = [
-    ...petOperations(storeForRead, storeForCreate, prefix, now),
-    ...healthOperations(problem),
-    openapiOperation(prefix),
-    metrics.operation,
-    ...(page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
-  ];
-  const requestIds = accessLog ? createRequestIds() : undefined;
-  const listener = createListener({
-    operations,
+  const { apiKeys, prefix, bodyLimitBytes, log, now, store } = options;
+  return createService({
+    apiKeys,
     prefix,
-    protectedPath: BASE_PATH,
-    apiKeys: { find: (token) => keys.find(token), realm: 'petstore' },
+    bodyLimitBytes,
+    log,
+    now,
+    store: store ?? ((signal) => openStore(options, signal)),
+    extend: (view) => extend(options, view),
+  });
+}
+
+/** Returns what the app has beside the core: the parts of `ops/` and `web/` that are on. */
+function extend(options: AppOptions, view: ServiceView): Extension {
+  const { prefix = '', corsOrigins = [], page = false, now = Date.now, runtime } = options;
+  const logger = safeLogger(options.log ?? silentLogger);
+  const metrics = createMetrics({ ...view, timeOfDay: now, runtime });
+  const requestIds = options.accessLog === true ? createRequestIds() : undefined;
+  const web = webExtension(prefix, page, view);
+  return {
+    operations: [metrics.operation, ...web.operations],
     policies: [
       ...(requestIds === undefined ? [] : [requestIds]),
-      ...(corsOrigins.length > 0 ? [createCors(corsOrigins, methodsOf(operations))] : []),
+      ...(corsOrigins.length === 0 ? [] : [createCors(corsOrigins, view.operations)]),
     ],
-    hintFor: createPathHint(operations, prefix, `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`),
-    bodyLimitBytes,
-    isStopping: () => isStopping,
-    toHttpError: fromStoreError,
-    onFailure(error, { request, path }) {
-      const { method = '' } = request;
-      const requestId = requestIds?.idOf(request) ?? '';
-      const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-      logger('error', 'A request failed', { requestId, method, path, cause });
-    },
+    hintFor: web.hintFor,
     onResponse(summary) {
       const seconds = (performance.now() - summary.startedAt) / 1000;
       metrics.countResponse(summary, seconds);
-      if (requestIds !== undefined) {
-        logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
-      }
+      if (requestIds === undefined) return;
+      logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
     },
-  });
-
-  const open = async (): Promise<void> => {
-    closing.signal.throwIfAborted();
-    store = await openStore(options, logger, closing.signal);
-    void store.lost?.then(resolveLost);
-  };
-
-  return {
-    listener,
-    lost,
-    pets: createPetAccess(storeForRead, storeForCreate, hashEmbeddedKey),
-    open: () => (opening ??= open()),
-    setApiKeys(apiKeys) {
-      assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
-      keys = createKeyring(apiKeys);
-      warnOfKeys(apiKeys);
-    },
-    drain() {
-      store?.drain?.();
-      isStopping = true;
-    },
-    durability: () => store?.durability?.(),
-    isWriting: () => store?.isWriting?.() ?? false,
-    async close() {
-      isStopping = true;
-      metrics.close();
-      closing.abort();
-      // If `open` failed, its caller has the error already, and no resource is held.
-      await opening?.catch(() => undefined);
-      await (store ?? options.store)?.close();
-    },
+    detailsOf: (request) => ({ requestId: requestIds?.idOf(request) ?? '' }),
+    close: () => metrics.close(),
   };
 }
 
@@ -194,22 +111,100 @@ export function createApp(options: AppOptions): App {
  * Opens the store that the options name. The etcd store is loaded only if they name it; `signal`
  * ends a start that waits for a cluster.
  */
-async function openStore(
-  { store, etcd, dataFile, memory }: AppOptions,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<PetStore> {
-  if (store !== undefined) return store;
+async function openStore(options: AppOptions, signal: AbortSignal): Promise<PetStore> {
+  const { etcd, dataFile, memory, log } = options;
   if (etcd !== undefined) {
     const { openEtcdStore } = await import('./extras/etcd/etcd-store.ts');
-    return openEtcdStore({ ...etcd, log: logger, signal });
+    return openEtcdStore({ ...etcd, log, signal });
   }
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
-  if (memory === undefined) return openFileStore({ path, log: logger });
+  if (memory === undefined) return openFileStore({ path, log });
   const content = await checkDataFile(nodeDisk, path, true);
   if (content.form === 'commits' && content.end === 'torn') {
-    logger('warn', 'The data file ends with a commit that is not complete', { file: path });
+    const event = 'The data file ends with a commit that is not complete';
+    safeLogger(log ?? silentLogger)('warn', event, { file: path });
   }
   return createMemoryStore(content.pets.pets());
+}
+
+export const aFile: Check = condition(
+  'the path of a file, without a slash at its end, or its file: URL',
+  (value) => pathOf(value) !== undefined,
+);
+
+const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
+
+const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
+  ...COMMON_CHECKS,
+  apiKeys: (value, option) => apiKeyProblems(value, option, [METRICS_RIGHT]),
+  dataFile: aFile,
+  memory(value, option) {
+    if (value === true) return [];
+    if (!isObject(value)) return [mustBe(option, 'true or an object with dataFile', value)];
+    return memberProblems(value, { dataFile: aFile }, ['dataFile'], `${option}.`);
+  },
+  etcd: (value, option) => etcdProblems(value, `${option}.`),
+  store: aStore,
+  accessLog: trueOrFalse,
+  corsOrigins(value, option) {
+    if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];
+    // Array.from, since flatMap would pass over holes.
+    return Array.from(value as readonly unknown[]).flatMap((origin, index) => {
+      const isValid = typeof origin === 'string' && isOrigin(origin);
+      return isValid ? [] : [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
+    });
+  },
+  page: trueOrFalse,
+  runtime: condition('an object with nodeVersion and openConnections', (value) => {
+    const { nodeVersion, openConnections } = isObject(value) ? value : {};
+    return typeof nodeVersion === 'string' && typeof openConnections === 'function';
+  }),
+};
+
+const bodyLimitOnEtcd = integer(1, MAX_ETCD_BODY_BYTES, ' on etcd');
+
+export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[];
+
+/** Returns all that is wrong with the options, which may have any value. */
+export function optionProblems(options: unknown): readonly Problem[] {
+  // It may be an API key, so it is not shown.
+  if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
+  const { etcd } = options;
+  const checks = etcd === undefined ? CHECKS : { ...CHECKS, bodyLimitBytes: bodyLimitOnEtcd };
+  const problems = [...memberProblems(options, checks, ['apiKeys'])];
+  const [backend, ...others] = BACKENDS.filter((name) => options[name] !== undefined);
+  if (backend === undefined) {
+    const sentence = 'is required, or memory, etcd or store';
+    problems.push({ option: 'dataFile', sentence });
+  }
+  // With `etcd` but without endpoints, etcd may not be meant: then no conflict is reported.
+  const isClear = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
+  for (const other of isClear ? others : []) {
+    problems.push({ option: backend!, sentence: 'cannot be combined with', other });
+  }
+  return problems;
+}
+
+/** The options of which exactly one is given. */
+const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
+
+/** Returns the origin of a longer URL, such as `https://shop.example/`, or an example. */
+function originMeantBy(value: unknown): string {
+  const origin = typeof value === 'string' && URL.canParse(value) ? new URL(value).origin : '';
+  return isOrigin(origin) ? origin : 'an origin such as https://shop.example, or *';
+}
+
+/**
+ * Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. The
+ * URL may be a string, as import.meta.resolve returns it.
+ */
+export function pathOf(file: unknown): string | undefined {
+  try {
+    const isUrl = file instanceof URL || (typeof file === 'string' && file.startsWith('file://'));
+    const path = isUrl ? fileURLToPath(file) : file;
+    return typeof path === 'string' && /[^/]$/.test(path) ? path : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -2,7 +2,7 @@
 
 export { createApp, openApp, type App } from './app.ts';
 export type { ApiKeyOption, NamedApiKey } from './core/app/api-keys.ts';
-export type { AppOptions } from './app-options.ts';
+export type { AppOptions } from './app.ts';
 export type { Logger, LogLevel } from './core/base/logger.ts';
 export { VERSION } from './core/base/version.ts';
 export { connectionsOf } from './core/http/http-server.ts';

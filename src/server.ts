@@ -12,7 +12,7 @@ import { writeSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isatty } from 'node:tty';
-import type { AppOptions } from './app-options.ts';
+import type { AppOptions } from './app.ts';
 import { readApiKeys, readApiKeysFile, type ApiKeySource } from './process/read-api-keys.ts';
 import { createApp, type App } from './app.ts';
 import type { Command } from './process/command-line.ts';

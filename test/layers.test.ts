@@ -1,7 +1,11 @@
 /**
- * The rooms: a file of src/ imports only from its own room and from rooms further down. The test
- * reads them from the map in the README, from the top down; the rooms of a row are beside each
- * other, and import nothing from each other.
+ * The rooms of the house: what may import what.
+ *
+ *     server.ts  index.ts → process/ → app.ts → extras/* → core/*
+ *
+ * The core stands alone. An extra imports the core and no other extra, so it can be taken away.
+ * The map in the README has the rooms from the top down: a file imports only from its own room and
+ * from rooms further down, and rooms of one row import nothing from each other.
  */
 
 import assert from 'node:assert/strict';
@@ -16,9 +20,14 @@ const ROWS: readonly (readonly string[])[] = readRows(readText('README.md'));
 
 function readRows(readme: string): readonly (readonly string[])[] {
   const [, map = ''] = /^```\n(server\.ts[^]*?)^```$/m.exec(readme) ?? [];
-  const rows = map.split('\n').map((row) => row.split(/ {3}|  (?=[^ ]+ [^ ])/)[0]!);
-  const names = rows.map((row) => row.match(/\b[a-z]+(?:\/|\.ts)(?=\s|$)/g) ?? []);
-  return names.reverse().map((row) => row.map((name) => name.replace(/\/$/, '')));
+  const rows = map.split(/\n─+\n/).map((row) => row.split('\n').flatMap(namesIn));
+  return rows.reverse();
+}
+
+/** Returns the rooms that a line of the map begins with. */
+function namesIn(line: string): readonly string[] {
+  const [names = ''] = line.split(/ {3,}/);
+  return names.match(/[a-z/-]+(?:\/|\.ts)(?=\s|$)/g)?.map((name) => name.replace(/\/$/, '')) ?? [];
 }
 
 const roomOf = (file: string): string | undefined =>
@@ -47,42 +56,90 @@ const imports = new Map(
   }),
 );
 
+/** Yields each import of a file that begins with `start`. */
+function* importsBelow(start: string): Generator<readonly [file: string, target: string]> {
+  for (const [file, targets] of imports) {
+    if (file.startsWith(start)) for (const target of targets) yield [file, target];
+  }
+}
+
 test('Every source file is a TypeScript file that is on the map of the README', () => {
   assert.ok(sources.size > 20);
   for (const file of sources.keys()) {
-    assert.match(file, /^([a-z0-9-]+\/){0,2}[a-z0-9-]+\.ts$/);
+    assert.match(file, /^([a-z0-9-]+\/){0,3}[a-z0-9-]+\.ts$/);
     assert.notEqual(rowOf(file), -1, `src/${file} is on no row of the map in README.md`);
   }
 });
 
 test('Every entry of the map exists, and is on the map once', () => {
   const rooms = ROWS.flat();
+  assert.ok(rooms.length > 15);
   assert.deepEqual([...new Set(rooms)], rooms);
   for (const room of rooms) assert.ok(existsSync(join(ROOT, 'src', room)), room);
 });
 
 test('Every import is a file of src, from its own room or one further down', () => {
-  for (const [file, targets] of imports) {
-    for (const target of targets) {
-      const isBelow = rowOf(target) < rowOf(file) || roomOf(target) === roomOf(file);
-      assert.ok(sources.has(target) && isBelow, `${file} imports ${target}`);
+  for (const [file, target] of importsBelow('')) {
+    const isBelow = rowOf(target) < rowOf(file) || roomOf(target) === roomOf(file);
+    assert.ok(sources.has(target) && isBelow, `${file} imports ${target}`);
+  }
+});
+
+test('The core imports nothing from outside of it', () => {
+  for (const [file, target] of importsBelow('core/')) assert.match(target, /^core\//, file);
+});
+
+test('The core does not name an extra', () => {
+  for (const [file, text] of sources) {
+    if (!file.startsWith('core/')) continue;
+    const [name] = /etcd|prometheus|metrics|cors\b|openapi|conformance/i.exec(text) ?? [];
+    assert.equal(name, undefined, `${file} speaks of ${name}`);
+  }
+});
+
+test('An extra imports the core and no other extra, except that the page calls the client', () => {
+  for (const [file, target] of importsBelow('extras/')) {
+    const isPage = roomOf(file) === 'extras/web' && roomOf(target) === 'extras/client';
+    const isOwn = target.startsWith('core/') || roomOf(target) === roomOf(file);
+    assert.ok(isOwn || isPage, `${file} imports ${target}`);
+  }
+});
+
+test('Only app.ts, index.ts, server.ts and process/ import extras', () => {
+  for (const [file, target] of importsBelow('')) {
+    if (!target.startsWith('extras/') || file.startsWith('extras/')) continue;
+    assert.match(file, /^(app|index|server)\.ts$|^process\//, `${file} imports ${target}`);
+  }
+});
+
+test('core/http could serve anything, extras/kit ask any service: they import only core/base', () => {
+  for (const room of ['core/http', 'extras/kit']) {
+    for (const [file, target] of importsBelow(`${room}/`)) {
+      assert.ok(target.startsWith(`${room}/`) || target.startsWith('core/base/'), file);
     }
   }
 });
 
-test('src/http could serve anything, src/kit ask any service: they import only src/base', () => {
-  for (const [file, targets] of imports) {
-    const room = roomOf(file)!;
-    if (room !== 'http' && room !== 'kit') continue;
-    for (const target of targets) assert.match(target, new RegExp(`^(${room}|base)/`), file);
+test('core/http does not know about pets', () => {
+  for (const [file, text] of sources) {
+    const isKnown = file.startsWith('core/http/') && /pet/i.test(text);
+    assert.ok(!isKnown, `${file} speaks of pets`);
   }
 });
 
-test('src/http does not know about pets', () => {
-  for (const [file, text] of sources) {
-    const isKnown = roomOf(file) === 'http' && /pet/i.test(text);
-    assert.ok(!isKnown, `${file} speaks of pets`);
-  }
+test('What the client imports runs in a browser: no module of Node.js, and no Buffer', () => {
+  const checked = new Set<string>();
+  const visit = (file: string): void => {
+    if (checked.has(file)) return;
+    checked.add(file);
+    const code = readText(`src/${file}`);
+    assert.doesNotMatch(code, /from 'node:|\bBuffer[.(]/, file);
+    // What is imported as a type only is not loaded.
+    const loaded = code.matchAll(/^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)'/gm);
+    for (const [, target] of loaded) visit(join(dirname(file), target!).replaceAll('\\', '/'));
+  };
+  visit('extras/client/client.ts');
+  assert.ok(checked.size > 5);
 });
 
 test('No imports form a cycle', () => {
@@ -96,11 +153,11 @@ test('No imports form a cycle', () => {
   for (const file of sources.keys()) visit(file, []);
 });
 
-test('Only the process and the suite of the kit use the process, except node-disk.ts and flock.ts for owner and holder', () => {
+test('Only server.ts uses the process, except node-disk.ts and flock.ts for owner and holder', () => {
   const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
-  const onDisk = ['stores/file/flock.ts', 'stores/file/node-disk.ts'];
-  assert.deepEqual(files.sort(), ['kit/suite.ts', 'server.ts', ...onDisk].sort());
+  const onDisk = ['core/store/flock.ts', 'core/store/node-disk.ts'];
+  assert.deepEqual(files.sort(), ['server.ts', ...onDisk].sort());
 });
 
 test('The version is that of package.json, and the only packages are two for development', () => {

@@ -8,19 +8,18 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { petOperations } from '../src/core/api/operations.ts';
-import type { AppOptions } from '../src/app-options.ts';
+import type { AppOptions } from '../src/app.ts';
 import { testConformance } from '../src/extras/kit/conformance.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT, PET_STATUSES } from '../src/core/pets/pet.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../src/core/pets/pet-store.ts';
-import { openapiOperation } from '../src/extras/web/openapi/openapi.ts';
+import { describeService } from '../src/extras/web/openapi/openapi.ts';
 import type { Named, ResponseObject } from '../src/extras/web/openapi/types.ts';
-import { healthOperations } from '../src/core/api/health.ts';
 import type { ResponseSummary } from '../src/core/http/handle-request.ts';
 import type { HttpRequest } from '../src/core/http/operation.ts';
-import { createMetrics, type MetricsSources } from '../src/extras/ops/metrics.ts';
+import { createMetrics } from '../src/extras/ops/metrics.ts';
 import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import {
+  APP_OPERATIONS,
   assertDescribed,
   assertMatches,
   DESCRIPTION,
@@ -49,7 +48,7 @@ test('The longest Idempotency-Key has a backslash before each of 255 characters'
 test('A request that began earlier and ends later moves no last use back', async (t) => {
   const metrics = createMetrics({
     store: createMemoryStore,
-    problem: () => undefined,
+    unreadiness: () => undefined,
     keyNames: () => ['shop'],
     timeOfDay: () => performance.now(),
     runtime: undefined,
@@ -62,16 +61,15 @@ test('A request that began earlier and ends later moves no last use back', async
   assert.match(body!, /^petstore_api_key_last_used_timestamp_seconds\{key="shop"\} 2$/m);
 });
 
-test('The description names exactly the operations that the service has', (t) => {
-  const metrics = createMetrics({} as MetricsSources);
-  t.after(() => metrics.close());
-  const operations = [
-    ...petOperations(createMemoryStore, createMemoryStore, '', Date.now),
-    ...healthOperations(() => undefined),
-    metrics.operation,
-    openapiOperation(''),
-  ];
-  const expected = operations.map(({ name, method, path, needsKey }) => [
+test('The description leaves out what the service does not have', () => {
+  const pets = APP_OPERATIONS.filter(({ name }) => name === 'listPets');
+  const { paths } = describeService('', pets);
+  assert.deepEqual(Object.keys(paths), ['/v1/pets']);
+  assert.deepEqual(Object.keys(paths['/v1/pets']!), ['get']);
+});
+
+test('The description names exactly the operations that the service has', () => {
+  const expected = APP_OPERATIONS.map(({ name, method, path, needsKey }) => [
     ...[name, method, path, needsKey !== false, name === 'getPet'],
   ]);
   const actual = OPERATIONS.map(({ method, path, operation }) => {

@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, symlinkSync, writeFileSy
 import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OPTION_NAMES } from '../src/app-options.ts';
+import { OPTION_NAMES } from '../src/app.ts';
 import { VERSION } from '../src/core/base/version.ts';
 import { PROCESS_SETTINGS } from '../src/process/config.ts';
 import { STATUS_OF_CODE } from '../src/core/api/api-error.ts';

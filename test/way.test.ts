@@ -47,7 +47,7 @@ for (const [what, request, maxFiles, maxFunctions] of WAYS) {
     t.diagnostic(text);
     assert.ok(files.length <= maxFiles && functions <= maxFunctions, text);
     // It is not a list of nothing.
-    assert.ok(files.includes('http/handle-request.js') && functions > 30, text);
+    assert.ok(files.includes('core/http/handle-request.js') && functions > 30, text);
   });
 }
 

@@ -44,7 +44,7 @@ const LOADERS: ReadonlyMap<string, () => Command | Promise<Command>> = new Map(
     import: () => importPets,
     'copy-pets': async () => (await import('./etcd.ts')).copyPets,
     'init-etcd': async () => (await import('./etcd.ts')).initEtcd,
-    conformance: async () => (await import('../extras/kit/command.ts')).conformance,
+    conformance: async () => (await import('./kit.ts')).conformance,
     help: () => showHelp,
   }),
 );

@@ -10,7 +10,8 @@
 import { resolve } from 'node:path';
 import { createApiKey } from '../core/app/api-keys.ts';
 import { readApiKeys, type ApiKeySource, type GivenText } from './read-api-keys.ts';
-import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app-options.ts';
+import { integer } from '../core/app/service-options.ts';
+import { aFile, optionProblems, pathOf, type AppOptions } from '../app.ts';
 import type { CommandLine, Environment, FlagKind } from './command-line.ts';
 import { nearest } from './nearest.ts';
 import { mustBe, problemTexts, type Problem } from '../core/base/problem.ts';

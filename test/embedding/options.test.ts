@@ -49,12 +49,12 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   [withoutStore({ memory: 'pets.json' }), 'memory must be true or an object with dataFile, not …'],
   [
     withoutStore({ memory: { datafile: 'x', dataFile: 7 } }),
-    `memory.datafile is not an option, did you mean dataFile?; memory.${FILE}, not 7`,
+    `memory.datafile is not an option; the options are dataFile; memory.${FILE}, not 7`,
   ],
-  [{ apiKey: 'k' }, 'apiKey is not an option, did you mean apiKeys?'],
+  [{ apiKey: 'k' }, 'apiKey is not an option; the options are apiKeys, …'],
   [
     withoutStore({ etcd: { endpoint: 'http://e:1' } }),
-    'etcd.endpoint is not an option, did you mean endpoints?; etcd.endpoints must be 1 to 100 URLs …',
+    'etcd.endpoint is not an option; the options are endpoints, …; etcd.endpoints must be 1 to 100 URLs …',
   ],
   [
     withoutStore({ etcd: 'http://u:pw@e' }),

@@ -1,4 +1,4 @@
-/** The modules of src/http, as they are built, or from a copy with a slip in it (slips.ts). */
+/** The modules of src/core/http, as they are built, or from a copy with a slip in it (slips.ts). */
 
 const SOURCES = new URL('../../src/', import.meta.url);
 
@@ -8,14 +8,18 @@ export type Http = Awaited<ReturnType<typeof importHttp>>;
 export async function importHttp(root = SOURCES) {
   const load = <Module>(path: string): Promise<Module> => import(new URL(path, root).href);
   return {
-    ...(await load<typeof import('../../src/core/http/http-server.ts')>('http/http-server.js')),
-    ...(await load<typeof import('../../src/core/http/handle-request.ts')>(
-      'http/handle-request.js',
+    ...(await load<typeof import('../../src/core/http/http-server.ts')>(
+      'core/http/http-server.js',
     )),
-    ...(await load<typeof import('../../src/core/http/http-error.ts')>('http/http-error.js')),
-    ...(await load<typeof import('../../src/core/http/http-response.ts')>('http/http-response.js')),
+    ...(await load<typeof import('../../src/core/http/handle-request.ts')>(
+      'core/http/handle-request.js',
+    )),
+    ...(await load<typeof import('../../src/core/http/http-error.ts')>('core/http/http-error.js')),
+    ...(await load<typeof import('../../src/core/http/http-response.ts')>(
+      'core/http/http-response.js',
+    )),
     ...(await load<typeof import('../../src/core/http/lingering-close.ts')>(
-      'http/lingering-close.js',
+      'core/http/lingering-close.js',
     )),
   };
 }

@@ -8,17 +8,17 @@ import type { GATE_CASES } from './gate-cases.ts';
 import type { LISTENER_CASES } from './listener-cases.ts';
 import type { SERVER_CASES } from './server-cases.ts';
 
-const QUEUE = 'http/request-queue.js';
-const HOLD = 'http/hold-socket.js';
-const SERVER = 'http/http-server.js';
-const LINGER = 'http/lingering-close.js';
-const LISTENER = 'http/handle-request.js';
-const FIELDS = 'http/fields.js';
-const TARGET = 'http/target.js';
-const AUTHENTICATION = 'http/authentication.js';
-const BODY = 'http/request-body.js';
-const ROUTER = 'http/router.js';
-const RESPONSE = 'http/http-response.js';
+const QUEUE = 'core/http/request-queue.js';
+const HOLD = 'core/http/hold-socket.js';
+const SERVER = 'core/http/http-server.js';
+const LINGER = 'core/http/lingering-close.js';
+const LISTENER = 'core/http/handle-request.js';
+const FIELDS = 'core/http/fields.js';
+const TARGET = 'core/http/target.js';
+const AUTHENTICATION = 'core/http/authentication.js';
+const BODY = 'core/http/request-body.js';
+const ROUTER = 'core/http/router.js';
+const RESPONSE = 'core/http/http-response.js';
 
 export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
   [

@@ -106,9 +106,9 @@ const HINTS: Hints = [
   ['/v2/pets', '/v1/pets'],
   ['/api/v1/p%65ts', '/v1/pets'],
   ['/v1/livez', '/livez'],
-  ['/ready', '/readyz'],
   ['/doc', '/docs'],
   // Two mistakes, or a name that is only similar, get no suggestion.
+  ['/ready', ''],
   ['/pet', ''],
   ['/v1/cats', ''],
   ['/v1/dogs', ''],

@@ -9,9 +9,8 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/extras/kit/checks.ts';
-import { conformance } from '../../src/extras/kit/command.ts';
+import { conformance } from '../../src/process/kit.ts';
 import { runProgram } from '../../src/process/commands.ts';
-import { runNode, SERVER_JS } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { KEY, openPlain, RIGHT, type Rules } from './plain-service.ts';
@@ -50,22 +49,9 @@ test('A valid service passes, as a command and as a test file, with options of e
   assert.match(command.stdout, new RegExp(report));
   assert.deepEqual([command.code, command.stderr], [0, '']);
   assert.equal(readFileSync(output, 'utf8'), command.stdout);
-  const file = join(SERVER_JS, '..', 'kit', 'suite.js');
-  const own = {
-    ...env,
-    CONFORMANCE_TIMEOUT: '60m',
-    CONFORMANCE_URL: url,
-    CONFORMANCE_HEADERS: 'X-Gateway: g',
-  };
-  for (const [level, isWrong, printed] of [
-    ['', 0, `# Subtest: ${title}\n[^]*ok .* # SKIP not observed: that day[^]*\n# fail 0\n`],
-    ['all', 1, 'CONFORMANCE_LEVEL must be interface, decisions, http, not "all"'],
-  ] as const) {
-    const given = { env: { ...own, CONFORMANCE_LEVEL: level } };
-    const { code, stdout, stderr } = await runNode(['--test-reporter=tap', file], given);
-    assert.match(stdout + stderr, new RegExp(printed));
-    assert.equal(code, isWrong);
-  }
+  const wrong = await run([url], { ...env, CONFORMANCE_LEVEL: 'all' });
+  assert.match(wrong.stderr, /CONFORMANCE_LEVEL must be interface, decisions, http, not "all"/);
+  assert.equal(wrong.code, 2);
 });
 
 test('A failure is reported with its id, expectation, request and response, once per cause', async (t) => {

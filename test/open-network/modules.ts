@@ -1,4 +1,4 @@
-/** The modules of src/open-network, as they are built, or from a copy with a slip in it. */
+/** The modules of src/extras/open-network, as they are built, or from a copy with a slip in it. */
 
 const SOURCES = new URL('../../src/', import.meta.url);
 
@@ -7,7 +7,7 @@ export type OpenNetwork = Awaited<ReturnType<typeof importOpenNetwork>>;
 /** Imports the modules from a folder that is built as src is. */
 export async function importOpenNetwork(root = SOURCES) {
   const load = <Module>(name: string): Promise<Module> =>
-    import(new URL(`open-network/${name}.js`, root).href);
+    import(new URL(`extras/open-network/${name}.js`, root).href);
   return {
     ...(await load<typeof import('../../src/extras/open-network/open-network-server.ts')>(
       'open-network-server',

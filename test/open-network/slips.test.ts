@@ -11,9 +11,9 @@ import { TURN_CASES } from './turn-cases.ts';
 
 const CASES = { ...TURN_CASES, ...STALLED_CASES };
 
-const TURNS = 'open-network/turns.js';
-const PARSER = 'open-network/parser.js';
-const STALLED = 'open-network/stalled-connections.js';
+const TURNS = 'extras/open-network/turns.js';
+const PARSER = 'extras/open-network/parser.js';
+const STALLED = 'extras/open-network/stalled-connections.js';
 
 const SLIPS: readonly Slip<keyof typeof CASES>[] = [
   [

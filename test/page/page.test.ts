@@ -240,12 +240,18 @@ const ADDRESSES = {
   '/': 'text/html',
   '/docs': 'text/html',
   '/page/style.css': 'text/css',
-  '/page/web/page/main.js': 'text/javascript',
+  '/page/extras/web/page/main.js': 'text/javascript',
   // Only other modules import it.
-  '/page/base/int64.js': 'text/javascript',
+  '/page/core/base/int64.js': 'text/javascript',
 };
 
-const OTHERS = ['server.js', 'client/client.ts', '..%2fserver.js', '', '/web/page/main.js'];
+const OTHERS = [
+  'server.js',
+  'extras/client/client.ts',
+  '..%2fserver.js',
+  '',
+  '/extras/web/page/main.js',
+];
 
 test('The page and its files need no API key, and have a strict Content-Security-Policy', async (t) => {
   const { origin } = await openService(t, { page: true, prefix: '/shop' });

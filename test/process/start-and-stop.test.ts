@@ -219,7 +219,7 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 0 
 });
 
 test('A stop that fails exits with 1, and logs the reason', async (t) => {
-  const module = new URL('stores/file/file-store.js', pathToFileURL(SERVER_JS));
+  const module = new URL('core/store/file-store.js', pathToFileURL(SERVER_JS));
   const hook = `const { FileStore } = await import('${module}');
 FileStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
   const service = startOn(t, undefined, { hook });

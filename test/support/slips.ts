@@ -28,7 +28,7 @@ const BUILT = fileURLToPath(new URL('../../', import.meta.url));
 export function plant(t: TestContext, [what, file, line, instead]: Slip<string>): URL {
   const root = tempDir(t);
   cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
-  for (const folder of ['base', 'http', 'open-network']) {
+  for (const folder of ['core', 'extras/open-network']) {
     cpSync(join(BUILT, 'src', folder), join(root, 'src', folder), { recursive: true });
   }
   const path = join(root, 'src', file);

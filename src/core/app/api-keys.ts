@@ -11,10 +11,10 @@ import type { ApiKey } from '../http/authentication.ts';
 export interface NamedApiKey {
   /** The text of the key, or `sha256:` and the 64 hex digits of its digest. */
   readonly key: string;
-  /** Its name in the access log and the metrics: 1 to 64 letters, digits, `.`, `_` and `-`. */
+  /** Its name where its use is reported: 1 to 64 letters, digits, `.`, `_` and `-`. */
   readonly name?: string | undefined;
-  /** If it is set, the key is valid for `/metrics` only. */
-  readonly only?: 'metrics' | undefined;
+  /** If it is set, the key opens only the operations that ask for this right. */
+  readonly only?: string | undefined;
 }
 
 /** A string is a key without a name that is valid for everything. */
@@ -32,8 +32,15 @@ export function namedKey(option: ApiKeyOption): NamedApiKey {
   return typeof option === 'string' ? { key: option } : option;
 }
 
-/** Returns all problems with API keys, which may have any value: `apiKeys[1] must …`. */
-export function apiKeyProblems(apiKeys: unknown, option: string): readonly Problem[] {
+/**
+ * Returns all problems with API keys, which may have any value: `apiKeys[1] must …`. Without
+ * `rights`, which operations ask for, a key may have any right.
+ */
+export function apiKeyProblems(
+  apiKeys: unknown,
+  option: string,
+  rights?: readonly string[],
+): readonly Problem[] {
   if (!Array.isArray(apiKeys)) return [{ option, sentence: 'must be an array of API keys' }];
   const { length } = apiKeys;
   if (length === 0) return [{ option, sentence: 'must have at least one API key' }];
@@ -44,7 +51,7 @@ export function apiKeyProblems(apiKeys: unknown, option: string): readonly Probl
   const found = new Map<string, string>();
   for (const [index, value] of (apiKeys as readonly unknown[]).entries()) {
     const where = `${option}[${index}]`;
-    const sentence = keyOptionProblem(value);
+    const sentence = keyOptionProblem(value, rights);
     if (sentence !== undefined) {
       problems.push({ option: where, sentence });
       continue;
@@ -61,12 +68,17 @@ export function apiKeyProblems(apiKeys: unknown, option: string): readonly Probl
   return problems;
 }
 
-function keyOptionProblem(option: unknown): string | undefined {
+function keyOptionProblem(option: unknown, rights?: readonly string[]): string | undefined {
   const { key, name, only, ...others } = isObject(option) ? option : { key: option };
   if (typeof key !== 'string') return 'must have a string as its key';
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return `has the unknown option ${unknown}`;
-  if (only !== undefined && only !== 'metrics') return "has another only than 'metrics'";
+  if (only !== undefined && typeof only !== 'string') return 'must have a string as its only';
+  if (only !== undefined && rights?.includes(only) === false) {
+    return rights.length === 0
+      ? 'has an only, but no operation asks for a right'
+      : `has another only than '${rights.join("' or '")}'`;
+  }
   const nameProblem = name === undefined ? undefined : keyNameProblem(name);
   if (nameProblem !== undefined) return `has a name, which ${nameProblem}`;
   return WRONG_KEYS.find(([pattern]) => pattern.test(key))?.[1];

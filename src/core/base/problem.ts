@@ -1,17 +1,16 @@
 /**
  * Problems with options. One check finds them, for a program that embeds the service and for a user
- * who typed flags and variables: `{ option: 'etcd.prefix', sentence: 'must be …' }`. Whoever
- * reports a problem puts in the names that are known there, such as PETSTORE_ETCD_PREFIX.
+ * who typed flags and variables: `{ option: 'prefix', sentence: 'must be …' }`. Whoever reports a
+ * problem puts in the names that are known there, such as PETSTORE_PREFIX.
  *
  * Problems are returned, since all are reported together. A function of the package throws one
  * TypeError with all of them; the process prints each on a line, and exits with 2.
  */
 
-import { nearest } from '../../process/nearest.ts';
 import { quoteValue } from './quote.ts';
 
 export interface Problem {
-  /** The option: `prefix`, `etcd.prefix`, `apiKeys[2]`. */
+  /** The option: `prefix`, `memory.dataFile`, `apiKeys[2]`. */
   readonly option: string;
   /** What follows its name: "must be …, not …". */
   readonly sentence: string;
@@ -51,7 +50,7 @@ export function memberProblems(
   return [
     ...unknown.map((name) => ({
       option: `${path}${name}`,
-      sentence: `is not an option, did you mean ${nearest(name, names)}?`,
+      sentence: `is not an option; the options are ${names.join(', ')}`,
     })),
     ...given.flatMap((name) => checks[name]!(value[name], `${path}${name}`)),
   ];

@@ -6,28 +6,30 @@
  */
 
 import type { Policy } from '../../core/http/handle-request.ts';
+import type { Operation } from '../../core/http/operation.ts';
+import { methodsOf } from '../../core/http/router.ts';
 import { emptyResponse, NO_HEADERS } from '../../core/http/http-response.ts';
 
 /**
  * Returns the policy for these origins, such as `https://shop.example`, or `*` for all, and for the
- * methods that operations have.
+ * methods that the operations have.
  */
-export function createCors(origins: readonly string[], methods: readonly string[]): Policy {
+export function createCors(
+  origins: readonly string[],
+  operations: () => readonly Operation[],
+): Policy {
   const allowsAll = origins.includes('*');
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (allowsAll || origins.includes(origin));
   // A cache must not reuse a response that depends on the origin for another origin.
   const vary = allowsAll ? [] : ['Vary', 'Origin'];
-  const preflight = emptyResponse([
-    ...['Access-Control-Allow-Methods', methods.join(', ')],
-    ...PREFLIGHT_HEADERS,
-  ]);
   return {
     respond({ method, headers }) {
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;
-      return preflight;
+      const methods = methodsOf(operations()).join(', ');
+      return emptyResponse(['Access-Control-Allow-Methods', methods, ...PREFLIGHT_HEADERS]);
     },
     headersFor({ headers: { origin } }, { headers }) {
       // A response that any web page may read has that field already.

@@ -30,7 +30,7 @@ export interface MetricsSources {
   /** Throws StoreUnavailableError if no store is open. */
   store(): PetStore;
   /** Returns why a create cannot be stored, as far as the service knows, or undefined. */
-  problem(): string | undefined;
+  unreadiness(): string | undefined;
   /** Returns the names of the API keys in force, each once. Keys without a name have ''. */
   keyNames(): Iterable<string>;
   /** The time of day in milliseconds since 1970. */
@@ -64,13 +64,16 @@ export function createMetrics(sources: MetricsSources): Metrics {
       name: 'metrics',
       method: 'GET',
       path: '/metrics',
-      needsKey: 'metrics',
+      needsKey: METRICS_RIGHT,
       handle: async () =>
         textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, eventLoop))),
     },
     close: () => eventLoop.disable(),
   };
 }
+
+/** An API key with this right opens the metrics, and nothing else. */
+export const METRICS_RIGHT = 'metrics';
 
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const EVENT_LOOP_RESOLUTION_MS = 20;
@@ -159,7 +162,7 @@ function readMetrics(
       ],
       petstore_store_can_store: [
         '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
-        sources.problem() === undefined ? 1 : 0,
+        sources.unreadiness() === undefined ? 1 : 0,
       ],
       petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
       petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],

@@ -8,9 +8,14 @@
 
 import assert from 'node:assert/strict';
 import type { RequestListener, ServerResponse } from 'node:http';
+import { healthOperations } from '../../../src/core/api/health.ts';
+import { petOperations } from '../../../src/core/api/operations.ts';
+import type { Operation } from '../../../src/core/http/operation.ts';
+import { createMemoryStore } from '../../../src/core/store/memory-store.ts';
+import { createMetrics, type MetricsSources } from '../../../src/extras/ops/metrics.ts';
 import { ERROR_CODES } from '../../../src/extras/web/docs/error-codes.ts';
 import { stringifyExactJson } from '../../../src/core/base/exact-json.ts';
-import { describeService } from '../../../src/extras/web/openapi/openapi.ts';
+import { describeService, openapiOperation } from '../../../src/extras/web/openapi/openapi.ts';
 import type {
   Named,
   OpenApi,
@@ -20,7 +25,18 @@ import type {
 } from '../../../src/extras/web/openapi/types.ts';
 import { parseAnswers, type RawAnswer } from '../http/answers.ts';
 
-export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService(''));
+const metrics = createMetrics({} as MetricsSources);
+metrics.close();
+
+/** The operations of an app, without those of the page. */
+export const APP_OPERATIONS: readonly Operation[] = [
+  ...petOperations(createMemoryStore, createMemoryStore, '', Date.now),
+  ...healthOperations(() => undefined),
+  metrics.operation,
+  openapiOperation(() => DESCRIPTION),
+];
+
+export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService('', APP_OPERATIONS));
 export const DESCRIPTION = JSON.parse(DESCRIPTION_TEXT) as OpenApi;
 
 /**

@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
 import { openApp } from '../../../src/app.ts';
-import type { AppOptions } from '../../../src/app-options.ts';
+import type { AppOptions } from '../../../src/app.ts';
 import { createOpenNetworkServer } from '../../../src/extras/open-network/open-network-server.ts';
 import { readProcessStats, type Runtime } from '../../../src/extras/ops/runtime.ts';
 import type { Limits } from '../../../src/core/http/limits.ts';

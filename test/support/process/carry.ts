@@ -45,7 +45,7 @@ export async function assertServes(
 async function assertHasPage(base: string): Promise<void> {
   const page = await (await fetch(`${base}/`)).text();
   const [, main = '', suffix = ''] = /<script type="module" src="(.+?)(\.[jt]s)">/.exec(page) ?? [];
-  for (const path of [`${main}${suffix}`, `page/client/send${suffix}`]) {
+  for (const path of [`${main}${suffix}`, `page/extras/client/send${suffix}`]) {
     const response = await fetch(`${base}/${path}`);
     assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
     const text = await response.text();

@@ -100,7 +100,7 @@ interface Scope {
   after(close: () => unknown): void;
 }
 
-const LIMITS_JS = new URL('http/limits.js', pathToFileURL(SERVER_JS));
+const LIMITS_JS = new URL('core/http/limits.js', pathToFileURL(SERVER_JS));
 
 /**
  * A hook for a service whose clients are slow because the machine is: no limit of time ends a

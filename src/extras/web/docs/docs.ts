@@ -1,7 +1,7 @@
 /**
  * The reference for people: `GET /docs`, which needs no API key. It is the whole description that
- * `GET /openapi.json` serves, in the order in which a reader needs it, and is rendered once, at
- * start. Each part has an anchor, and its heading links to it.
+ * `GET /openapi.json` serves, in the order in which a reader needs it, and is rendered at the first
+ * request. Each part has an anchor, and its heading links to it.
  *
  * A curl line has the service's address and the API key as shell variables: the address depends on
  * how a reader reaches the service, and a line without the key can be shared.
@@ -16,10 +16,10 @@ import { pageOperation } from '../page/page.ts';
 
 export const DOCS_PATH = '/docs';
 
-export function docsOperation(description: api.OpenApi): Operation {
+export function docsOperation(describe: () => api.OpenApi): Operation {
   const intro = 'Every operation, parameter, response, schema and error code of this service.';
-  const body = referenceBody(description);
-  const text = htmlDocument('docs', 'Petstore reference', intro, body);
+  const text = (): string =>
+    htmlDocument('docs', 'Petstore reference', intro, referenceBody(describe()));
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
 }
 

@@ -36,16 +36,15 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../../../core/pets/pet.ts';
 export const OPENAPI_PATH = '/openapi.json';
 
 /** GET /openapi.json, which needs no API key. */
-export function openapiOperation(prefix: string): Operation {
+export function openapiOperation(describe: () => OpenApi): Operation {
   // Any web page may read it.
   const headers = ['Access-Control-Allow-Origin', '*'];
-  const response = jsonResponse(200, stringifyExactJson(describeService(prefix)), headers);
   return {
     name: 'openapi',
     method: 'GET',
     path: OPENAPI_PATH,
     needsKey: false,
-    handle: async () => response,
+    handle: async () => jsonResponse(200, stringifyExactJson(describe()), headers),
   };
 }
 
@@ -86,8 +85,14 @@ is for people: it names everything that is wrong, and its words may change.`;
 
 const SERVER = `The server of this description. Add ${BASE_PATH} for the base URL of a client`;
 
-/** Describes the service below the prefix of the app. */
-export function describeService(prefix: string): OpenApi {
+/** Describes the operations of a service below the prefix. Each needs its entry here. */
+export function describeService(prefix: string, operations: readonly Operation[]): OpenApi {
+  const paths = Object.entries(PATHS).flatMap(([path, methods]) => {
+    const found = Object.entries(methods).filter(([method]) =>
+      operations.some((one) => one.path === path && one.method === method.toUpperCase()),
+    );
+    return found.length === 0 ? [] : [[path, Object.fromEntries(found)] as const];
+  });
   return {
     openapi: '3.1.0',
     info: {
@@ -105,14 +110,7 @@ export function describeService(prefix: string): OpenApi {
     // Relative to the host that serves this. Many tools read servers only at the top level.
     servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
-    paths: prefixed(prefix, {
-      [PETS_PATH]: { get: complete(PETS, LIST_PETS), post: complete(PETS, CREATE_PET) },
-      [PET_PATH]: { get: complete(PETS, GET_PET) },
-      '/livez': { get: complete(OPERATORS, LIVEZ) },
-      '/readyz': { get: complete(OPERATORS, READYZ) },
-      '/metrics': { get: complete(OPERATORS, METRICS) },
-      [OPENAPI_PATH]: { get: complete(OPERATORS, OPENAPI) },
-    }),
+    paths: prefixed(prefix, Object.fromEntries(paths)),
     components: prefixed(prefix, COMPONENTS),
     'x-error-codes': prefixed(prefix, ERROR_CODES),
   };
@@ -358,4 +356,14 @@ const OPENAPI: Own = {
       content: { 'application/json': { schema: { type: 'object' } } },
     },
   },
+};
+
+/** The described operations by their paths and methods. */
+const PATHS: OpenApi['paths'] = {
+  [PETS_PATH]: { get: complete(PETS, LIST_PETS), post: complete(PETS, CREATE_PET) },
+  [PET_PATH]: { get: complete(PETS, GET_PET) },
+  '/livez': { get: complete(OPERATORS, LIVEZ) },
+  '/readyz': { get: complete(OPERATORS, READYZ) },
+  '/metrics': { get: complete(OPERATORS, METRICS) },
+  [OPENAPI_PATH]: { get: complete(OPERATORS, OPENAPI) },
 };

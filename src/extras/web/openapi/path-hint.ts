@@ -1,15 +1,16 @@
 /**
- * The hint in the 404 of an unknown path: a similar path, or the path that lists all paths.
+ * The hint in the 404 of an unknown path: the path that was probably meant, or the path that lists
+ * all paths.
  *
- * A hint corrects one mistake, not two: a wrong base before the right name (`/pets`, `/v1/v1/pets`,
- * `/V1/Pets/`), or a misspelt name after the right base (`/v1/pet`). With two corrections
- * `/v1/dogs` would lead to `/docs`. If the listener is mounted at a path with which no known path
- * begins, no path can match, and the message says so.
+ * It knows the slips that people make: a missing or repeated base (`/pets`, `/v1/v1/pets`), a slash
+ * at the end, another case (`/V1/Pets/`), or below the right base the singular (`/v1/pet`). Other
+ * misspelt names get no suggestion, so a hint costs a few comparisons, whatever a client sends. If
+ * the listener is mounted at a path with which no known path begins, no path can match, and the
+ * message says so.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { BASE_PATH } from '../../../core/api/operations.ts';
-import { edits } from '../../../process/nearest.ts';
 import { cut } from '../../../core/base/quote.ts';
 import type { Operation } from '../../../core/http/operation.ts';
 import { targetOf } from '../../../core/http/target.ts';
@@ -39,24 +40,46 @@ export function createPathHint(
     if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
-    const asked = segmentsOf(path);
-    let [best, fewest] = ['', Infinity];
-    for (const { base, names } of path.length > MAX_PATH_LENGTH ? [] : known) {
-      const start = asked.length - names.length;
-      const hasBase = isSame(asked.slice(0, Math.max(0, start)), base);
-      if (start < 0 || (names.length === 0 && !hasBase)) continue;
-      const filled = names.map((name, at) => (isParameter(name) ? asked[start + at]! : name));
-      const wrong = misspelt(asked.slice(start), filled);
-      const letters = names.filter((name) => !isParameter(name)).join('').length;
-      if (wrong > (hasBase ? Math.ceil(letters / 4) : 0) || wrong >= fewest) continue;
-      // The path of the page has no name, only a slash after the prefix.
-      [best, fewest] = [['', ...base, ...(names.length === 0 ? [''] : filled)].join('/'), wrong];
-    }
+    const isShort = path.length <= MAX_PATH_LENGTH;
+    const asked = isShort ? segmentsOf(path) : [];
+    const meant = isShort
+      ? known.find(({ base, names }) => isMeant(asked, base, names))
+      : undefined;
     const isBelow = `${path}/`.startsWith(`${prefix}/`);
     const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
-    if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
+    if (meant !== undefined) {
+      const { base, names } = meant;
+      const filled = names.map((name, at) => {
+        return isParameter(name) ? asked.at(at - names.length)! : name;
+      });
+      // The path of the page has no name, only a slash after the prefix.
+      const better = ['', ...base, ...(names.length === 0 ? [''] : filled)].join('/');
+      return `${outside}, did you mean ${cut(better)}?`;
+    }
     return outside === '' ? `: ${listPath} lists all paths` : outside;
   };
+}
+
+/** True if the segments end with the names, of which one may be in the singular below the base. */
+function isMeant(
+  asked: readonly string[],
+  base: readonly string[],
+  names: readonly string[],
+): boolean {
+  const start = asked.length - names.length;
+  if (start < 0) return false;
+  const before = asked.slice(0, start);
+  const hasBase =
+    before.length === base.length && before.every((one, at) => isSame(one, base[at]!));
+  if (names.length === 0) return hasBase;
+  return names.every((name, at) => {
+    const given = asked[start + at]!;
+    return isParameter(name) || isSame(given, name) || (hasBase && isSame(`${given}s`, name));
+  });
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
 }
 
 /** Returns the path that the embedding program has removed from the target, or ''. */
@@ -70,10 +93,6 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-const isParameter = (segment: string): boolean => segment.startsWith('{');
-const isSame = (a: readonly string[], b: readonly string[]): boolean => misspelt(a, b) === 0;
-
-/** Returns how many letters are wrong, whatever their case. */
-function misspelt(asked: readonly string[], wanted: readonly string[]): number {
-  return edits(asked.join('/').toLowerCase(), wanted.join('/').toLowerCase());
+function isParameter(segment: string): boolean {
+  return segment.startsWith('{');
 }

@@ -24,7 +24,7 @@ export function htmlDocument(
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css">
-<script type="module" src="page/web/page/${address === 'docs' ? 'reference' : 'main'}${SUFFIX}"></script>
+<script type="module" src="page/extras/web/page/${address === 'docs' ? 'reference' : 'main'}${SUFFIX}"></script>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
   <nav class="row ends" aria-label="Petstore">

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
 import { posix } from 'node:path';
-import { textResponse } from '../../../core/http/http-response.ts';
+import { textResponse, type HttpResponse } from '../../../core/http/http-response.ts';
 import type { Operation } from '../../../core/http/operation.ts';
 import { PAGE_HTML, SUFFIX } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
@@ -20,7 +20,7 @@ export function pageOperations(): readonly Operation[] {
   ];
   // The modules that the browser is asked for. It finds the others by their imports: the loop also
   // visits what is added during it.
-  const names = new Set([`web/page/main${SUFFIX}`, `web/page/reference${SUFFIX}`]);
+  const names = new Set([`extras/web/page/main${SUFFIX}`, `extras/web/page/reference${SUFFIX}`]);
   for (const name of names) {
     const text = readModule(name);
     operations.push(pageOperation(`/page/${name}`, 'text/javascript', text));
@@ -31,10 +31,28 @@ export function pageOperations(): readonly Operation[] {
   return operations;
 }
 
-/** Serves a text without an API key, with a strict Content-Security-Policy. */
-export function pageOperation(path: string, type: string, text: string, name = 'page'): Operation {
-  const response = textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
-  return { name, method: 'GET', path, needsKey: false, handle: async () => response };
+/**
+ * Serves a text without an API key, with a strict Content-Security-Policy. A text that is given as
+ * a function is made at the first request.
+ */
+export function pageOperation(
+  path: string,
+  type: string,
+  text: string | (() => string),
+  name = 'page',
+): Operation {
+  let response: HttpResponse | undefined;
+  const makeResponse = (): HttpResponse => {
+    const made = typeof text === 'string' ? text : text();
+    return textResponse(200, `${type}; charset=utf-8`, made, SAFE_HEADERS);
+  };
+  return {
+    name,
+    method: 'GET',
+    path,
+    needsKey: false,
+    handle: async () => (response ??= makeResponse()),
+  };
 }
 
 /** Allows nothing from other hosts, nothing inline, no markup from texts, no framing. */
@@ -48,7 +66,7 @@ const SAFE_HEADERS: readonly string[] = [
 
 /** `name` is the path below `src`, or `dist`. */
 function readModule(name: string): string {
-  const text = readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
   const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
   return SUFFIX === '.js' ? text : stripTypeScriptTypes!(text);
 }

@@ -4,20 +4,13 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import type {
-  Command,
-  CommandLine,
-  Context,
-  Environment,
-  FlagKind,
-} from '../../process/command-line.ts';
-import { parseInt64 } from '../../core/base/int64.ts';
-import { mustBe } from '../../core/base/problem.ts';
-import { LEVELS, VERSIONS } from './check.ts';
-import { checksOf, isName } from './checks.ts';
-import { testConformance } from './conformance.ts';
-import { junitOf, reportOf } from './report.ts';
-import { awaitService, Run, type Outcome } from './run.ts';
+import type { Command, CommandLine, Context, Environment, FlagKind } from './command-line.ts';
+import { parseInt64 } from '../core/base/int64.ts';
+import { mustBe } from '../core/base/problem.ts';
+import { LEVELS, VERSIONS } from '../extras/kit/check.ts';
+import { checksOf, isName } from '../extras/kit/checks.ts';
+import { junitOf, reportOf } from '../extras/kit/report.ts';
+import { awaitService, Run, type Outcome } from '../extras/kit/run.ts';
 
 /** The command has the options of these lines. What follows the name of one says its kind. */
 const HELP = `Checks a pet store service against the specification, sentence by sentence.
@@ -89,15 +82,6 @@ async function runChecks(settings: Settings, context: Context): Promise<number> 
   context.print(output === undefined ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
   return outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
-}
-
-/** Declares the checks as tests of node:test, with options of the environment only. */
-export async function declareSuite(env: Environment): Promise<void> {
-  const mistakes: string[] = [];
-  const settings = readSettings({ flags: new Map(), operands: [], mistakes }, env);
-  if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
-  await awaitService(settings, settings.waitMs);
-  testConformance(settings);
 }
 
 type Settings = ReturnType<typeof readSettings>;

@@ -1,0 +1,165 @@
+/**
+ * The service as a value: three operations on pets and two health checks, over HTTP and as
+ * functions. With ten lines of node:http it is a server:
+ *
+ *     const service = createService({
+ *       store: () => openFileStore({ path: 'pets.json' }),
+ *       apiKeys: ['secret'],
+ *     });
+ *     await service.open();
+ *     createHttpServer(service.listener).listen(8080);
+ *
+ * It listens on no port, handles no signal and ends no process. What it does with a request or a
+ * call of `service.pets` depends on its state:
+ *
+ *     state     entered by           list, get             create         /readyz
+ *     starting  createService        503 starting          503 starting   503 starting
+ *     open      open, when it has    the store's response  the store's    200, or 503 with the
+ *               its store                                  response       store's reason
+ *     stopping  drain, close, in     as before; without a  503 stopping   503 stopping
+ *               any state            store, 503 stopping
+ *
+ * If `open` completes while the service is stopping, its store serves reads. If `open` is first
+ * called after `close`, it rejects. A service never returns to an earlier state.
+ */
+
+import { healthOperations } from '../api/health.ts';
+import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../api/operations.ts';
+import { messageOf, safeLogger, silentLogger } from '../base/logger.ts';
+import { assertNoProblems } from '../base/problem.ts';
+import { createListener, type Listener } from '../http/handle-request.ts';
+import type { Operation } from '../http/operation.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
+import { createPetAccess, type PetAccess } from '../pets/pet-access.ts';
+import { StoreUnavailableError, type PetStore, type WherePetsAre } from '../pets/pet-store.ts';
+import { apiKeyProblems, createKeyring, namedKey, type ApiKeyOption } from './api-keys.ts';
+import { serviceProblems, type Extension, type ServiceOptions } from './service-options.ts';
+
+export interface Service {
+  /** For the `request` event of a node:http or node:https server. */
+  readonly listener: Listener;
+  /** The pets as values, without HTTP and without an API key. */
+  readonly pets: PetAccess;
+  /** Opens the store, once. Rejects if it cannot be opened. */
+  open(): Promise<void>;
+  /**
+   * Resolves with the reason if the store cannot continue, but its pets are safe: only a new process
+   * may continue with them. Otherwise it never settles.
+   */
+  readonly lost: Promise<Error>;
+  /** Puts other API keys in force, from the next request on. Throws a TypeError if one is wrong. */
+  setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
+  /** Makes the service not ready: it refuses creates, and still serves reads. */
+  drain(): void;
+  /** Returns where the acknowledged pets are, or undefined if the store does not know. */
+  durability(): WherePetsAre | undefined;
+  /** True while a call of the disk is in progress, which may hang. */
+  isWriting(): boolean;
+  /** Waits for an `open` in progress, completes the creates in progress, and closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Returns a service that responds with 503 to whatever needs the store, until it is opened. Throws
+ * a TypeError that names all that is wrong with the options.
+ */
+export function createService(options: ServiceOptions): Service {
+  assertNoProblems(serviceProblems(options));
+  const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, now = Date.now } = options;
+  const logger = safeLogger(options.log ?? silentLogger);
+  let keys = createKeyring(options.apiKeys);
+  const given = typeof options.store === 'function' ? undefined : options.store;
+  let store: PetStore | undefined;
+  let isStopping = false;
+  let opening: Promise<void> | undefined;
+  let resolveLost: (error: Error) => void = () => undefined;
+  const lost = new Promise<Error>((resolve) => (resolveLost = resolve));
+  const closing = new AbortController();
+
+  const whyUnavailable = (): string => `The service is ${isStopping ? 'stopping' : 'starting'}`;
+  const storeForRead = (): PetStore => {
+    if (store !== undefined) return store;
+    throw new StoreUnavailableError(whyUnavailable());
+  };
+  const storeForCreate = (): PetStore => {
+    if (isStopping) throw new StoreUnavailableError(whyUnavailable());
+    return storeForRead();
+  };
+  const unreadiness = (): string | undefined =>
+    store === undefined || isStopping ? whyUnavailable() : store.problem();
+
+  const operations: Operation[] = [];
+  const extension: Extension =
+    options.extend?.({
+      store: storeForRead,
+      unreadiness,
+      keyNames: () => keys.names,
+      operations: () => operations,
+    }) ?? {};
+  operations.push(
+    ...petOperations(storeForRead, storeForCreate, prefix, now),
+    ...healthOperations(unreadiness),
+    ...(extension.operations ?? []),
+  );
+  const checkKeys = (apiKeys: readonly ApiKeyOption[]): void => {
+    const rights = operations.flatMap(({ needsKey }) => {
+      return typeof needsKey === 'string' ? [needsKey] : [];
+    });
+    assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys', rights));
+    if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
+    logger('warn', 'No API key is valid for the API, only for single rights', {
+      keys: apiKeys.length,
+    });
+  };
+  checkKeys(options.apiKeys);
+
+  const listener = createListener({
+    operations,
+    prefix,
+    protectedPath: BASE_PATH,
+    apiKeys: { find: (token) => keys.find(token), realm: 'petstore' },
+    policies: extension.policies ?? [],
+    hintFor: (path, request) => extension.hintFor?.(path, request) ?? '',
+    bodyLimitBytes,
+    isStopping: () => isStopping,
+    toHttpError: fromStoreError,
+    onFailure(error, { request, path }) {
+      const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+      const details = { ...extension.detailsOf?.(request), method: request.method ?? '', path };
+      logger('error', 'A request failed', { ...details, cause });
+    },
+    onResponse: (summary) => extension.onResponse?.(summary),
+  });
+
+  const open = async (): Promise<void> => {
+    closing.signal.throwIfAborted();
+    const { store: opener } = options;
+    store = typeof opener === 'function' ? await opener(closing.signal) : opener;
+    void store.lost?.then(resolveLost);
+  };
+
+  return {
+    listener,
+    lost,
+    pets: createPetAccess(storeForRead, storeForCreate, hashEmbeddedKey),
+    open: () => (opening ??= open()),
+    setApiKeys(apiKeys) {
+      checkKeys(apiKeys);
+      keys = createKeyring(apiKeys);
+    },
+    drain() {
+      store?.drain?.();
+      isStopping = true;
+    },
+    durability: () => store?.durability?.(),
+    isWriting: () => store?.isWriting?.() ?? false,
+    async close() {
+      isStopping = true;
+      extension.close?.();
+      closing.abort();
+      // If `open` failed, its caller has the error already, and no resource is held.
+      await opening?.catch(() => undefined);
+      await (store ?? given)?.close();
+    },
+  };
+}

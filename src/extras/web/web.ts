@@ -1,0 +1,34 @@
+/** What a service has for people: the OpenAPI description, and perhaps the page and the reference. */
+
+import type { Extension, ServiceView } from '../../core/app/service-options.ts';
+import { DOCS_PATH, docsOperation } from './docs/docs.ts';
+import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
+import { createPathHint } from './openapi/path-hint.ts';
+import { pageOperations } from './page/page.ts';
+
+/**
+ * Returns the operations and the hints of unknown paths. All of it is about the operations that the
+ * service has, whatever they are: they are known when the first request comes.
+ */
+export function webExtension(
+  prefix: string,
+  hasPage: boolean,
+  { operations }: Pick<ServiceView, 'operations'>,
+): Required<Pick<Extension, 'operations' | 'hintFor'>> {
+  const describe = once(() => describeService(prefix, operations()));
+  const listPath = `${prefix}${hasPage ? DOCS_PATH : OPENAPI_PATH}`;
+  const pathHint = once(() => createPathHint(operations(), prefix, listPath));
+  return {
+    operations: [
+      openapiOperation(describe),
+      ...(hasPage ? [...pageOperations(), docsOperation(describe)] : []),
+    ],
+    hintFor: (path, request) => pathHint()(path, request),
+  };
+}
+
+/** Returns a function that calls the given one at its first call, and returns that value then. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
