@@ -26,7 +26,6 @@ import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../ap
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { assertNoProblems } from '../base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
-import { methodsOf } from '../http/router.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
 import { StoreUnavailableError, type PetStore, type WherePetsAre } from '../model/pet-store.ts';
 import { createCors } from '../ops/cors.ts';
@@ -131,7 +130,7 @@ export function createApp(options: AppOptions): App {
     apiKeys: { find: (token) => keys.find(token), realm: 'petstore' },
     policies: [
       ...(requestIds === undefined ? [] : [requestIds]),
-      ...(corsOrigins.length > 0 ? [createCors(corsOrigins, methodsOf(operations))] : []),
+      ...(corsOrigins.length > 0 ? [createCors(corsOrigins, operations)] : []),
     ],
     hintFor: createPathHint(operations, prefix, `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`),
     bodyLimitBytes,

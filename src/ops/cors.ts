@@ -6,20 +6,22 @@
  */
 
 import type { Policy } from '../http/handle-request.ts';
-import { emptyResponse, NO_HEADERS } from '../http/http-response.ts';
+import { emptyResponse } from '../http/http-response.ts';
+import type { Operation } from '../http/operation.ts';
+import { methodsOf } from '../http/router.ts';
 
 /**
- * Returns the policy for these origins, such as `https://shop.example`, or `*` for all, and for the
- * methods that operations have.
+ * Returns the policy for these origins, such as `https://shop.example`, or `*` for all. It allows
+ * the methods of these operations.
  */
-export function createCors(origins: readonly string[], methods: readonly string[]): Policy {
+export function createCors(origins: readonly string[], operations: readonly Operation[]): Policy {
   const allowsAll = origins.includes('*');
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (allowsAll || origins.includes(origin));
   // A cache must not reuse a response that depends on the origin for another origin.
   const vary = allowsAll ? [] : ['Vary', 'Origin'];
   const preflight = emptyResponse([
-    ...['Access-Control-Allow-Methods', methods.join(', ')],
+    ...['Access-Control-Allow-Methods', methodsOf(operations).join(', ')],
     ...PREFLIGHT_HEADERS,
   ]);
   return {
@@ -31,7 +33,7 @@ export function createCors(origins: readonly string[], methods: readonly string[
     },
     headersFor({ headers: { origin } }, { headers }) {
       // A response that any web page may read has that field already.
-      if (headers.includes('Access-Control-Allow-Origin')) return NO_HEADERS;
+      if (headers.includes('Access-Control-Allow-Origin')) return [];
       if (!isAllowed(origin)) return vary;
       return ['Access-Control-Allow-Origin', allowsAll ? '*' : origin, ...vary, ...EXPOSED];
     },
