@@ -38,7 +38,7 @@ test('An app whose API keys are all for the metrics only logs a warning, also la
   const app = createApp({ store: createMemoryStore(), apiKeys: [scraper, KEY], log });
   assert.deepEqual(warnings, []);
   app.setApiKeys([scraper]);
-  const event = 'No API key is valid for the API, only for the metrics';
+  const event = 'No API key is valid for the API, only for single rights';
   assert.deepEqual(warnings, [['warn', event, { keys: 1 }]]);
   createApp({ store: createMemoryStore(), apiKeys: [scraper], log });
   assert.equal(warnings.length, 2);

@@ -59,6 +59,13 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
     'The parser of this Node stops, and the log says nothing',
   ],
   [
+    'waiting: does not read on in its turn',
+    TURNS,
+    'socket.resume();',
+    '',
+    'waiting → reading: in its turn a connection is read, although nobody reads the body',
+  ],
+  [
     'the line: the last one that waits is the first',
     TURNS,
     'this.#line.shift()',

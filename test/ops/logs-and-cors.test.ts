@@ -8,11 +8,15 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createListener } from '../../src/core/http/handle-request.ts';
+import { emptyResponse } from '../../src/core/http/http-response.ts';
+import { createHttpServer } from '../../src/core/http/http-server.ts';
 import type { PetQuery } from '../../src/core/pets/pet-store.ts';
+import { createCors } from '../../src/extras/ops/cors.ts';
 import { createJsonLogger } from '../../src/extras/ops/logs.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
-import { lastRequestOf } from '../support/http/requests.ts';
-import { KEY, openService, type Service } from '../support/http/service.ts';
+import { lastRequestOf, requestOf } from '../support/http/requests.ts';
+import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
 import { talk } from '../support/http/wire.ts';
 
 /** Starts a service, and returns the entries that it logs. */
@@ -165,7 +169,6 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
       assert.equal(headers.get('access-control-allow-origin'), allowed);
       assert.equal(headers.get('vary'), vary);
       if (allowed === null) continue;
-      assert.equal(headers.get('access-control-allow-methods'), 'GET, HEAD, POST');
       const fields = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
       assert.equal(headers.get('access-control-allow-headers'), fields);
     }
@@ -184,3 +187,35 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
     assert.equal(headers.get('access-control-allow-origin'), '*');
   });
 }
+
+test('OPTIONS * and a preflight name the methods of all operations, and of one that is added', async (t) => {
+  for (const methods of [['GET'], ['GET', 'PURGE']]) {
+    const operations = methods.map((method) => ({
+      ...{ name: method, method, path: `/${method}`, needsKey: false },
+      handle: async () => emptyResponse([]),
+    }));
+    const listener = createListener({
+      ...{ operations, prefix: '', protectedPath: '/v1', bodyLimitBytes: 0 },
+      apiKeys: { find: () => undefined, realm: 'petstore' },
+      policies: [createCors([SHOP], () => operations)],
+      ...{ hintFor: () => '', isStopping: () => false, toHttpError: () => undefined },
+      ...{ onFailure: assert.fail, onResponse: () => undefined },
+    });
+    const port = await listenFor(t, createHttpServer(listener));
+    const ask = ['Access-Control-Request-Method: PURGE', `Origin: ${SHOP}`];
+    const answers = await talk(
+      port,
+      requestOf('OPTIONS *') + requestOf('OPTIONS /PURGE', ask) + lastRequestOf('PURGE /PURGE'),
+    );
+    const found = answers.map(({ status, headers }) => [
+      status,
+      headers.get('allow') ?? headers.get('access-control-allow-methods') ?? null,
+    ]);
+    const all = ['GET', 'HEAD', ...methods.slice(1)];
+    assert.deepEqual(found, [
+      [204, [...all, 'OPTIONS'].join(', ')],
+      [204, all.join(', ')],
+      [methods.length === 1 ? 404 : 204, null],
+    ]);
+  }
+});

@@ -3,7 +3,7 @@
  * (http/http-error.ts). error-codes.ts says what each of them means, and what a client should do.
  */
 
-import { HttpError, STATUS_OF_HTTP_CODE } from '../http/http-error.ts';
+import { HttpError, STATUS_OF_HTTP_CODE, type FieldList } from '../http/http-error.ts';
 
 const STATUS_OF_API_CODE = {
   invalid_parameter: 400,
@@ -12,6 +12,7 @@ const STATUS_OF_API_CODE = {
   invalid_idempotency_key: 400,
   not_found: 404,
   operation_removed: 410,
+  unsupported_media_type: 415,
   idempotency_key_reused: 422,
   outcome_unknown: 500,
   unavailable: 503,
@@ -29,7 +30,7 @@ export type ErrorCode = keyof typeof STATUS_OF_CODE;
 export function apiError(
   code: keyof typeof STATUS_OF_API_CODE,
   message: string,
-  headers?: readonly string[],
+  headers?: FieldList,
 ): HttpError {
   return new HttpError(STATUS_OF_API_CODE[code], code, message, headers);
 }

@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { quote } from '../base/quote.ts';
-import { httpError, type HttpError } from '../http/http-error.ts';
+import type { HttpError } from '../http/http-error.ts';
 import type { HttpRequest } from '../http/operation.ts';
 import { apiError } from './api-error.ts';
 
@@ -19,12 +19,12 @@ export async function readJsonText({ header, readBody }: HttpRequest): Promise<s
   const contentType = header('content-type');
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
     const message = `Content-Type must be application/json, not ${quote(contentType)}`;
-    throw httpError('unsupported_media_type', message, ['Accept', 'application/json']);
+    throw apiError('unsupported_media_type', message, ['Accept', 'application/json']);
   }
   const contentEncoding = header('content-encoding');
   if (contentEncoding !== undefined) {
     const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
-    throw httpError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
+    throw apiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
   }
   const body = await readBody();
   if (body.length === 0) throw invalidJson('A body is required, and it must be JSON');

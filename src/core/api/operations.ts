@@ -7,8 +7,8 @@
 import crypto from 'node:crypto';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
-import type { HttpError } from '../http/http-error.ts';
-import { jsonResponse, NO_HEADERS, type HttpResponse } from '../http/http-response.ts';
+import type { FieldList, HttpError } from '../http/http-error.ts';
+import { jsonResponse, type HttpResponse } from '../http/http-response.ts';
 import type { HttpRequest, Operation } from '../http/operation.ts';
 import {
   DEFAULT_LIMIT,
@@ -77,13 +77,13 @@ const GET_PET_DEPRECATED_SINCE = '2026-11-21T00:00:00Z';
 export const GET_PET_REMOVED_ON = '2030-12-05T00:00:00Z';
 
 /** Returns the header fields of what getPet returns until it is removed (RFC 9745, RFC 8594). */
-export function deprecationHeaders(prefix: string): readonly string[] {
+export function deprecationHeaders(prefix: string): FieldList {
   const since = `@${Date.parse(GET_PET_DEPRECATED_SINCE) / 1000}`;
   const until = new Date(GET_PET_REMOVED_ON).toUTCString();
   return ['Deprecation', since, 'Sunset', until, ...successorLink(`${prefix}${PETS_PATH}`)];
 }
 
-function successorLink(path: string): readonly string[] {
+function successorLink(path: string): FieldList {
   return ['Link', `<${path}>; rel="successor-version"`];
 }
 
@@ -104,13 +104,13 @@ async function listPets(
 ): Promise<HttpResponse> {
   const parameters = readListParameters(query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
-  const { text, textBytes, next } = await store.list({ limit, status, after });
-  if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
+  const { text, next } = await store.list({ limit, status, after });
+  if (next === undefined) return jsonResponse(200, text);
   // The same query for pets after the id `next`. No value needs percent-encoding.
   const limitPart = parameters.limit === undefined ? '' : `limit=${limit}&`;
   const statusPart = status === undefined ? '' : `status=${status}&`;
   const nextPage = `${path}?${limitPart}${statusPart}after=${next}`;
-  return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
+  return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`]);
 }
 
 /** Reads the query of listPets, and ignores unknown parameters. Throws an HttpError (400). */
@@ -253,7 +253,7 @@ function parseBody(text: string): NewPet {
 async function getPet(
   store: PetStore,
   { pathParameter: petId }: HttpRequest,
-  headers: readonly string[],
+  headers: FieldList,
 ): Promise<HttpResponse> {
   const id = parseInt64(petId);
   const pet = id === undefined ? undefined : await store.get(id);

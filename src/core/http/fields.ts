@@ -57,12 +57,8 @@ export function checkFields(request: IncomingMessage): void {
   }
   const host = fieldOf(request, 'host');
   if (host === undefined && minor > 0) throw malformed('A Host field is required');
-  if (host !== undefined && !isHost(host)) throw malformed(`Host ${quote(host)} is not a host`);
+  if (host !== undefined && !HOST.test(host)) throw malformed(`Host ${quote(host)} is not a host`);
 }
 
-/** Returns true for a host, or an IP literal in brackets, with or without a port; never empty. */
-export function isHost(text: string): boolean {
-  return HOST.test(text);
-}
-
-const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0-9]*)?$/;
+/** Matches a host, or an IP literal in brackets, with or without a port; never empty. */
+export const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0-9]*)?$/;

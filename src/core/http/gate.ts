@@ -20,7 +20,7 @@ export interface Gate {
    * Called with each request that node:http has parsed. Calls `serve` with it in its turn: after
    * all responses before it have gone out. Never does so behind the last response of a connection.
    */
-  request(...exchange: Exchange): void;
+  request(...turn: Turn): void;
 
   /**
    * Called when no request can follow: with an error of the parser, or after CONNECT with undefined.
@@ -30,7 +30,8 @@ export interface Gate {
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void;
 }
 
-export type Exchange = [request: IncomingMessage, response: ServerResponse, serve: Listener];
+/** A request, with the function that serves it in its turn. */
+export type Turn = [request: IncomingMessage, response: ServerResponse, serve: Listener];
 
 /**
  * Writes the last response of a connection. If the error is in the body of a request, it is the

@@ -15,7 +15,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cut, quote } from '../base/quote.ts';
 import { authenticate, type ApiKey, type ApiKeys } from './authentication.ts';
 import { announcesBody, checkFields, fieldOf } from './fields.ts';
-import { HttpError, httpError, malformed } from './http-error.ts';
+import { HttpError, httpError, malformed, type FieldList } from './http-error.ts';
 import { emptyResponse, errorResponse, sendResponse, type HttpResponse } from './http-response.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { Operation } from './operation.ts';
@@ -55,8 +55,8 @@ interface ListenerOptions {
 export interface Policy {
   /** Returns the response to a request that comes before authentication, or undefined. */
   respond(request: IncomingMessage): HttpResponse | undefined;
-  /** Returns header fields to add to a response: name, value, name, value … */
-  headersFor(request: IncomingMessage, httpResponse: HttpResponse): readonly string[];
+  /** Returns header fields to add to a response. */
+  headersFor(request: IncomingMessage, httpResponse: HttpResponse): FieldList;
 }
 
 /** A request, and what its header says, as far as it was read before the response was known. */
@@ -111,7 +111,7 @@ export function createListener(options: ListenerOptions): Listener {
 
     const { route, parameter: pathParameter } = match;
     const { method = '' } = request;
-    checkQuery(query);
+    if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
     checkExpect(request);
     if (method === 'OPTIONS') {
       return async () => emptyResponse(['Allow', allowOf(route.operations.values())]);
@@ -166,10 +166,10 @@ function respond(
   httpResponse: HttpResponse,
   options: ListenerOptions,
 ): void {
-  const { request, startedAt, path, keyName, operation } = exchange;
+  const { request } = exchange;
   const { status } = httpResponse;
   const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
-  options.onResponse({ request, startedAt, path, keyName, operation, status, bodyBytes });
+  options.onResponse({ ...exchange, status, bodyBytes });
   if (response.destroyed) return;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
@@ -207,11 +207,6 @@ function endsConnection({ request, path }: Exchange): boolean {
 function unknownPath(path: string, hint: string): HttpError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
   return httpError('unknown_path', `Unknown path ${cut(path)}${hint}`);
-}
-
-/** Throws for a query that cannot be decoded: an operation without parameters does not read it. */
-function checkQuery(query: string): void {
-  if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
 }
 
 /** Returns the error for '%' without two hex digits after it, or for invalid UTF-8. */

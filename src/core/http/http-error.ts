@@ -19,7 +19,6 @@ export const STATUS_OF_HTTP_CODE = {
   method_not_allowed: 405,
   request_timeout: 408,
   body_too_large: 413,
-  unsupported_media_type: 415,
   expectation_failed: 417,
   headers_too_large: 431,
   internal_error: 500,
@@ -29,15 +28,17 @@ export const STATUS_OF_HTTP_CODE = {
 
 export type HttpErrorCode = keyof typeof STATUS_OF_HTTP_CODE;
 
+/** Header fields of a response: name, value, name, value … */
+export type FieldList = readonly string[];
+
 export class HttpError extends Error {
   override readonly name: string = 'HttpError';
   readonly status: number;
   readonly code: string;
-  /** Header fields of the response: name, value, name, value … */
-  readonly headers: readonly string[];
+  readonly headers: FieldList;
 
   /** `message` is for people: a sentence without a full stop that quotes the invalid value. */
-  constructor(status: number, code: string, message: string, headers: readonly string[] = []) {
+  constructor(status: number, code: string, message: string, headers: FieldList = []) {
     super(message);
     this.status = status;
     this.code = code;
@@ -46,11 +47,7 @@ export class HttpError extends Error {
 }
 
 /** Returns an error with a code of this server. */
-export function httpError(
-  code: HttpErrorCode,
-  message: string,
-  headers?: readonly string[],
-): HttpError {
+export function httpError(code: HttpErrorCode, message: string, headers?: FieldList): HttpError {
   return new HttpError(STATUS_OF_HTTP_CODE[code], code, message, headers);
 }
 

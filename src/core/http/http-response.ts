@@ -1,54 +1,44 @@
 /** HttpResponse: what a handler returns, and how node:http sends it. */
 
 import type { ServerResponse } from 'node:http';
-import { errorBody, type HttpError } from './http-error.ts';
+import { errorBody, type FieldList, type HttpError } from './http-error.ts';
 
 export interface HttpResponse {
   readonly status: number;
-  /** Header fields in addition to those of every response: name, value, name, value … */
-  readonly headers: readonly string[];
-  /** Both undefined if the status has no body (204). */
-  readonly contentType: string | undefined;
-  readonly body: string | undefined;
+  /** All header fields but those that depend on the request, such as Connection. */
+  readonly headers: FieldList;
+  /** '' if the status has no body (204). */
+  readonly body: string;
   /** The body's length in UTF-8. */
   readonly bodyBytes: number;
 }
 
-export const NO_HEADERS: readonly string[] = [];
+/** Nothing may be cached, neither pets nor health, and browsers must not guess another type. */
+const COMMON_HEADERS: FieldList = [
+  ...['Cache-Control', 'no-store'],
+  ...['X-Content-Type-Options', 'nosniff'],
+];
 
-/**
- * Header fields of every response. Nothing may be cached, neither pets nor health, and browsers
- * must not guess a different content type.
- */
-export const COMMON_HEADERS: readonly string[] = Object.entries({
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-}).flat();
-
-/** `bodyBytes` is the length of the body in UTF-8, if the caller knows it. */
+/** A response with a body of this type. */
 export function textResponse(
   status: number,
   contentType: string,
   body: string,
-  headers: readonly string[] = NO_HEADERS,
-  bodyBytes: number = Buffer.byteLength(body),
+  headers: FieldList = [],
 ): HttpResponse {
-  return { status, headers, contentType, body, bodyBytes };
+  const bodyBytes = Buffer.byteLength(body);
+  const content = ['Content-Type', contentType, 'Content-Length', String(bodyBytes)];
+  return { status, headers: [...content, ...COMMON_HEADERS, ...headers], body, bodyBytes };
 }
 
 /** A response without a body (204). */
-export function emptyResponse(headers: readonly string[]): HttpResponse {
-  return { status: 204, headers, contentType: undefined, body: undefined, bodyBytes: 0 };
+export function emptyResponse(headers: FieldList): HttpResponse {
+  return { status: 204, headers: [...COMMON_HEADERS, ...headers], body: '', bodyBytes: 0 };
 }
 
 /** A response whose body is JSON text. */
-export function jsonResponse(
-  status: number,
-  body: string,
-  headers?: readonly string[],
-  bodyBytes?: number,
-): HttpResponse {
-  return textResponse(status, 'application/json', body, headers, bodyBytes);
+export function jsonResponse(status: number, body: string, headers?: FieldList): HttpResponse {
+  return textResponse(status, 'application/json', body, headers);
 }
 
 export function errorResponse(error: HttpError): HttpResponse {
@@ -61,17 +51,12 @@ export function errorResponse(error: HttpError): HttpResponse {
  */
 export function sendResponse(
   response: ServerResponse,
-  { status, headers, contentType, body, bodyBytes }: HttpResponse,
-  extraHeaders: readonly string[],
+  { status, headers, body, bodyBytes }: HttpResponse,
+  extraHeaders: FieldList,
 ): void {
-  const content =
-    contentType === undefined
-      ? NO_HEADERS
-      : ['Content-Type', contentType, 'Content-Length', String(bodyBytes)];
   // A flat list: the form in which node:http neither stores nor looks up a field.
-  response.writeHead(status, [...content, ...COMMON_HEADERS, ...headers, ...extraHeaders]);
-  if (body === undefined) response.end();
-  else if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, Buffer.from(body), 0);
+  response.writeHead(status, [...headers, ...extraHeaders]);
+  if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, Buffer.from(body), 0);
   // A text with as many bytes as characters is ASCII, which node:http copies faster as Latin-1.
   else response.end(body, bodyBytes === body.length ? 'latin1' : 'utf8');
 }

@@ -16,14 +16,8 @@ import type { Duplex } from 'node:stream';
 import { announcesBody } from './fields.ts';
 import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
 import type { Listener } from './handle-request.ts';
-import {
-  errorBody,
-  httpError,
-  malformed,
-  unsupportedVersion,
-  type HttpError,
-} from './http-error.ts';
-import { COMMON_HEADERS } from './http-response.ts';
+import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
+import { errorResponse } from './http-response.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -51,7 +45,7 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
 
   /** The open connections, each with the response that was begun last. */
-  const connections: Connections = new Map();
+  const connections = new Map<Socket, ServerResponse | undefined>();
   connectionsOfServers.set(server, connections);
   server.on('connection', (socket) => {
     connections.set(socket, undefined);
@@ -72,26 +66,7 @@ export function createHttpServer(
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     server.on(event, (request, response) => gate.request(request, response, serve));
   }
-  respondToErrors(server, connections, gate, options.maxHeaderSize);
-  return server;
-}
 
-/** Returns the open connections of a server that createHttpServer made. */
-export function connectionsOf(server: Server): ReadonlySet<Socket> {
-  return new Set(connectionsOfServers.get(server)?.keys());
-}
-
-type Connections = Map<Socket, ServerResponse | undefined>;
-
-const connectionsOfServers = new WeakMap<Server, Connections>();
-
-/** Responds to requests that the parser rejects, and to CONNECT. */
-function respondToErrors(
-  server: Server,
-  connections: Connections,
-  gate: Gate,
-  maxHeaderSize: number,
-): void {
   const end = (socket: Duplex, error: HttpError, parserError?: ParserError): void =>
     gate.last(socket, parserError, (request) =>
       endWithError(socket, error, request?.method === 'HEAD'),
@@ -108,9 +83,17 @@ function respondToErrors(
     end(socket, httpError('method_not_allowed', 'CONNECT is not supported', ['Allow', '']));
   });
   server.on('clientError', (error: ParserError, socket) => {
-    end(socket, toHttpError(error, maxHeaderSize), error);
+    end(socket, toHttpError(error, options.maxHeaderSize), error);
   });
+  return server;
 }
+
+/** Returns the open connections of a server that createHttpServer made. */
+export function connectionsOf(server: Server): ReadonlySet<Socket> {
+  return new Set(connectionsOfServers.get(server)?.keys());
+}
+
+const connectionsOfServers = new WeakMap<Server, ReadonlyMap<Socket, unknown>>();
 
 /** Converts the error of node:http's `clientError` event. */
 function toHttpError(error: ParserError, maxHeaderSize: number): HttpError {
@@ -132,16 +115,13 @@ function toHttpError(error: ParserError, maxHeaderSize: number): HttpError {
 
 /** Writes the error as the connection's last response, and closes the connection. */
 function endWithError(socket: Duplex, error: HttpError, isHead: boolean): void {
-  const body = errorBody(error);
+  const { status, headers, body } = errorResponse(error);
   const lines = [
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     `Date: ${new Date().toUTCString()}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  const fields = [...COMMON_HEADERS, ...error.headers];
-  for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
+  for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
   // A response to HEAD has no content (RFC 9110 section 9.3.2).
   socket.write(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
   lingeringClose(socket);

@@ -13,35 +13,27 @@
  */
 
 /** Times in milliseconds, sizes in bytes, and the names of node:http if it has the limit. */
-export interface Limits {
+export type Limits = Readonly<typeof LIMITS>;
+
+export const LIMITS = {
   /** How long a client may take to send a header. */
-  readonly headersTimeout: number;
+  headersTimeout: 10_000,
   /** How long a client may take to send the header and the body together. */
-  readonly requestTimeout: number;
+  requestTimeout: 20_000,
   /** How often connections are checked: with node:http's 30 s the timeouts would be coarse. */
-  readonly connectionsCheckingInterval: number;
+  connectionsCheckingInterval: 1000,
   /**
    * How long an idle connection is kept: longer than the 60 s of most proxies. A connection that
    * receives bytes, but no request, has headersTimeout in addition.
    */
-  readonly keepAliveTimeout: number;
+  keepAliveTimeout: 65_000,
   /**
    * How long a response that is due may make no progress before its connection is closed: its
    * client does not read, or the response never comes, whatever the cause.
    */
-  readonly timeout: number;
-  /** The longest header: the default of node:http, and the longest that most proxies send. */
-  readonly maxHeaderSize: number;
-  /** The most connections: 1,000 clients, and some more for those who operate the service. */
-  readonly maxConnections: number;
-}
-
-export const LIMITS: Limits = {
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  connectionsCheckingInterval: 1000,
-  keepAliveTimeout: 65_000,
   timeout: 60_000,
-  maxHeaderSize: 16 << 10,
+  /** The longest header: the default of node:http, and the longest that most proxies send. */
+  maxHeaderSize: 16_384,
+  /** The most connections: 1,000 clients, and some more for those who operate the service. */
   maxConnections: 1024,
 };

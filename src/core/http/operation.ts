@@ -4,7 +4,8 @@ import type { HttpResponse } from './http-response.ts';
 
 export interface Operation {
   readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Any method but HEAD, which each GET has, and OPTIONS, which each path has. */
+  readonly method: string;
   /** A router's pattern: literal segments, and perhaps a parameter in braces at the end. */
   readonly path: string;
   /**

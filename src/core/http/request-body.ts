@@ -55,13 +55,8 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
         request.off('data', onData).pause();
         return reject(tooLarge(limitBytes));
       }
-      if (length === 0) {
-        // Nearly always the body is one chunk.
-        bytes = chunk;
-      } else {
-        if (end > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * end, limitBytes));
-        chunk.copy(bytes, length);
-      }
+      if (end > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * end, limitBytes));
+      chunk.copy(bytes, length);
       length = end;
     };
     request.on('data', onData);

@@ -30,13 +30,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import {
-  REQUEST_TIMEOUT,
-  type Exchange,
-  type Gate,
-  type ParserError,
-  type WriteLast,
-} from './gate.ts';
+import { REQUEST_TIMEOUT, type Gate, type ParserError, type Turn, type WriteLast } from './gate.ts';
 import { hold, holdWhile } from './hold-socket.ts';
 import { lingeringClose } from './lingering-close.ts';
 
@@ -49,14 +43,14 @@ export class RequestQueue implements Gate {
     holdWhile(socket, () => isHeld(connection.state));
   }
 
-  request(...exchange: Exchange): void {
-    const [{ socket }] = exchange;
+  request(...turn: Turn): void {
+    const [{ socket }] = turn;
     const connection = this.#connections.get(socket)!;
     const { state } = connection;
     if (state.name === 'idle') {
-      this.#serve(connection, { name: 'busy', current: exchange, waiting: [] });
+      this.#serve(connection, { name: 'busy', current: turn, waiting: [] });
     } else if (state.name === 'busy') {
-      state.waiting.push(exchange);
+      state.waiting.push(turn);
       hold(socket);
     }
   }
@@ -122,8 +116,8 @@ type Busy = { readonly name: 'busy' } & InProgress;
 type Closing = { readonly name: 'closing'; readonly writeLast: () => void } & InProgress;
 
 interface InProgress {
-  readonly current: Exchange;
-  readonly waiting: Exchange[];
+  readonly current: Turn;
+  readonly waiting: Turn[];
 }
 
 /** Returns true while something waits, so that the socket must not be read. */

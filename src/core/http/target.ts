@@ -10,7 +10,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
-import { isHost } from './fields.ts';
+import { HOST } from './fields.ts';
 import { malformed } from './http-error.ts';
 
 export interface Target {
@@ -40,7 +40,7 @@ export function readTarget(request: IncomingMessage): Target {
 /** Returns the path and query of an absolute target (RFC 9112 section 3.2.2), if it is valid. */
 function originForm(text: string): string | undefined {
   const match = /^https?:\/\/([^/?#]*)([/?].*)?$/i.exec(text);
-  if (match === null || !isHost(match[1] ?? '')) return undefined;
+  if (match === null || !HOST.test(match[1] ?? '')) return undefined;
   const rest = match[2] ?? '/';
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

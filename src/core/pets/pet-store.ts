@@ -137,8 +137,6 @@ export interface PetPage {
   readonly pets: readonly StoredPet[];
   /** Their texts as one JSON array, as formatPets writes it. */
   readonly text: string;
-  /** The length of the text in UTF-8, if the store has counted it. */
-  readonly textBytes?: number | undefined;
   /** The last pet's id if more pets match beyond this page: the next query's `after`. */
   readonly next: bigint | undefined;
 }

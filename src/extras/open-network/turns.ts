@@ -30,9 +30,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
   REQUEST_TIMEOUT,
-  type Exchange,
   type Gate,
   type ParserError,
+  type Turn,
   type WriteLast,
 } from '../../core/http/gate.ts';
 import { hold, holdWhile } from '../../core/http/hold-socket.ts';
@@ -65,17 +65,17 @@ export class Turns implements Gate {
     stopParserIf(socket, () => connection.state.name === 'waiting');
   }
 
-  request(...exchange: Exchange): void {
-    const [{ socket }, response] = exchange;
+  request(...turn: Turn): void {
+    const [{ socket }, response] = turn;
     const connection = this.#connections.get(socket)!;
     const { current, servedIn } = connection;
     // node:http assigns the socket to a response when all earlier responses have gone out.
     const isFirst = response.socket !== null;
     if (isFirst && servedIn !== this.#iteration) {
-      this.#serve(connection, exchange);
+      this.#serve(connection, turn);
       return;
     }
-    connection.state = { name: 'waiting', exchange, unparsed: undefined };
+    connection.state = { name: 'waiting', turn, unparsed: undefined };
     hold(socket);
     if (isFirst || current === undefined) this.#lineUp(connection);
     else current.once('finish', () => this.#lineUp(connection));
@@ -94,21 +94,21 @@ export class Turns implements Gate {
     this.#queue.last(socket, error, write);
   }
 
-  #serve(connection: Connection, exchange: Exchange): void {
-    [, connection.current] = exchange;
+  #serve(connection: Connection, turn: Turn): void {
+    [, connection.current] = turn;
     connection.servedIn = this.#iteration;
     this.#awaitNextIteration();
-    this.#queue.request(...exchange);
+    this.#queue.request(...turn);
   }
 
   /** Serves the request that waits, and parses what was read, up to the next one that must wait. */
   #serveWaiting(connection: Connection): void {
     const { socket, state } = connection;
     if (state.name !== 'waiting' || !socket.writable) return;
-    const { exchange, unparsed } = state;
+    const { turn, unparsed } = state;
     connection.state = { name: 'reading', since: performance.now() };
-    this.#serve(connection, exchange);
-    // At the end of the request node:http reads on by itself.
+    socket.resume();
+    this.#serve(connection, turn);
     if (unparsed !== undefined) parseOn(socket, unparsed);
   }
 
@@ -159,7 +159,7 @@ interface Reading {
 
 interface Waiting {
   readonly name: 'waiting';
-  readonly exchange: Exchange;
+  readonly turn: Turn;
   /** What was read behind the header of the request that waits, once the parser has stopped. */
   unparsed: Buffer | undefined;
 }

@@ -8,7 +8,7 @@
 import type { Policy } from '../../core/http/handle-request.ts';
 import type { Operation } from '../../core/http/operation.ts';
 import { methodsOf } from '../../core/http/router.ts';
-import { emptyResponse, NO_HEADERS } from '../../core/http/http-response.ts';
+import { emptyResponse } from '../../core/http/http-response.ts';
 
 /**
  * Returns the policy for these origins, such as `https://shop.example`, or `*` for all, and for the
@@ -33,7 +33,7 @@ export function createCors(
     },
     headersFor({ headers: { origin } }, { headers }) {
       // A response that any web page may read has that field already.
-      if (headers.includes('Access-Control-Allow-Origin')) return NO_HEADERS;
+      if (headers.includes('Access-Control-Allow-Origin')) return [];
       if (!isAllowed(origin)) return vary;
       return ['Access-Control-Allow-Origin', allowsAll ? '*' : origin, ...vary, ...EXPOSED];
     },
