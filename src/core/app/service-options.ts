@@ -65,7 +65,7 @@ export interface Extension {
   readonly policies?: readonly Policy[];
   /** Returns what the 404 of an unknown path adds to its message. */
   hintFor?(path: string, request: IncomingMessage): string;
-  /** Called with each response just before it is sent. */
+  /** Called with each response once it is sent. */
   onResponse?(summary: ResponseSummary): void;
   /** Returns what the log says of a request that failed, beside its method and path. */
   detailsOf?(request: IncomingMessage): LogDetails;

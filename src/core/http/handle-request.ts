@@ -47,7 +47,7 @@ interface ListenerOptions {
   toHttpError(error: unknown): HttpError | undefined;
   /** Called with each other error, of which the client learns only that it is a 500. */
   onFailure(error: unknown, exchange: Exchange): void;
-  /** Called with each response just before it is sent, even if its client has gone. */
+  /** Called with each response once it is sent, even if its client has gone. */
   onResponse(summary: ResponseSummary): void;
 }
 
@@ -137,15 +137,14 @@ export function createListener(options: ListenerOptions): Listener {
       keyName: undefined,
       operation: undefined,
     };
-    let httpResponse: HttpResponse;
     try {
       const handle = findHandler(exchange, response);
-      httpResponse = await handle();
+      respond(exchange, response, await handle(), options);
     } catch (error) {
       if (error instanceof ClientGoneError) return;
-      httpResponse = errorResponse(toHttpError(error, exchange, options));
+      // The handler may also have returned a header field that node:http refuses to send.
+      respond(exchange, response, errorResponse(toHttpError(error, exchange, options)), options);
     }
-    respond(exchange, response, httpResponse, options);
   };
 }
 
@@ -159,7 +158,7 @@ function toHttpError(error: unknown, exchange: Exchange, options: ListenerOption
   return httpError('internal_error', 'The service failed to respond');
 }
 
-/** Reports the response and sends it. Decides whether its connection stays open. */
+/** Sends the response and reports it. Decides whether its connection stays open. */
 function respond(
   exchange: Exchange,
   response: ServerResponse,
@@ -168,12 +167,21 @@ function respond(
 ): void {
   const { request } = exchange;
   const { status } = httpResponse;
+  if (!response.destroyed) send(exchange, response, httpResponse, options);
   const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
   options.onResponse({ ...exchange, status, bodyBytes });
-  if (response.destroyed) return;
+}
+
+function send(
+  exchange: Exchange,
+  response: ServerResponse,
+  httpResponse: HttpResponse,
+  options: ListenerOptions,
+): void {
+  const { request } = exchange;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
-  const isEarly = leavesBody(request, status, options.bodyLimitBytes);
+  const isEarly = leavesBody(request, httpResponse.status, options.bodyLimitBytes);
   const { socket } = request;
   // createHttpServer sets it already. On another server, node:http would reset the connection.
   if (isEarly) socket.destroySoon = () => lingeringClose(socket);
