@@ -44,7 +44,7 @@ export async function use(status: PetStatus, signal: AbortSignal): Promise<bigin
 }
 `;
 
-const SOURCE = join(ROOT, 'src', 'client', 'client.ts').replaceAll('\\', '/');
+const SOURCE = join(ROOT, 'src', 'extras', 'client', 'client.ts').replaceAll('\\', '/');
 
 /** With these options, a module, a type or a global of Node does not compile. */
 const BROWSER = {
@@ -57,9 +57,9 @@ test('A strict program for a browser compiles with the sources of the client', a
   await assertCompiles(linkPackage(tempDir(t)), program, BROWSER);
 });
 
-test('The examples in src/client/README.md print what their comments say', async (t) => {
+test('The examples in src/extras/client/README.md print what their comments say', async (t) => {
   const service = await openService(t);
-  const blocks = readText('src/client/README.md').matchAll(/^```js\n([^]*?)^```$/gm);
+  const blocks = readText('src/extras/client/README.md').matchAll(/^```js\n([^]*?)^```$/gm);
   const example = Array.from(blocks, ([, block]) => block).join('');
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
