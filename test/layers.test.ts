@@ -17,7 +17,7 @@ const ROWS: readonly (readonly string[])[] = readRows(readText('README.md'));
 function readRows(readme: string): readonly (readonly string[])[] {
   const [, map = ''] = /^```\n(server\.ts[^]*?)^```$/m.exec(readme) ?? [];
   const rows = map.split('\n').map((row) => row.split(/ {3}|  (?=[^ ]+ [^ ])/)[0]!);
-  const names = rows.map((row) => row.match(/\b[a-z]+(?:\/|\.ts)(?=\s|$)/g) ?? []);
+  const names = rows.map((row) => row.match(/\b[a-z-]+(?:\/|\.ts)(?=\s|$)/g) ?? []);
   return names.reverse().map((row) => row.map((name) => name.replace(/\/$/, '')));
 }
 
@@ -96,10 +96,10 @@ test('No imports form a cycle', () => {
   for (const file of sources.keys()) visit(file, []);
 });
 
-test('Only the process and the suite of the kit use the process, except node-disk.ts and lock.ts for owner and holder', () => {
+test('Only the process and the suite of the kit use the process, except node-disk.ts and flock.ts for owner and holder', () => {
   const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
-  const onDisk = ['stores/file/lock.ts', 'stores/file/node-disk.ts'];
+  const onDisk = ['stores/file/flock.ts', 'stores/file/node-disk.ts'];
   assert.deepEqual(files.sort(), ['kit/suite.ts', 'server.ts', ...onDisk].sort());
 });
 

@@ -165,6 +165,7 @@ export function createApp(options: AppOptions): App {
     setApiKeys(apiKeys) {
       assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
       keys = createKeyring(apiKeys);
+      metrics.forgetOldKeys();
       warnOfKeys(apiKeys);
     },
     drain() {

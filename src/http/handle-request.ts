@@ -47,7 +47,7 @@ interface ListenerOptions {
   toHttpError(error: unknown): HttpError | undefined;
   /** Called with each other error, of which the client learns only that it is a 500. */
   onFailure(error: unknown, exchange: Exchange): void;
-  /** Called with each response just before it is sent, even if its client has gone. */
+  /** Called with each response when it is sent, even if its client has gone. */
   onResponse(summary: ResponseSummary): void;
 }
 
@@ -137,15 +137,13 @@ export function createListener(options: ListenerOptions): Listener {
       keyName: undefined,
       operation: undefined,
     };
-    let httpResponse: HttpResponse;
     try {
       const handle = findHandler(exchange, response);
-      httpResponse = await handle();
+      respond(exchange, response, await handle(), options);
     } catch (error) {
       if (error instanceof ClientGoneError) return;
-      httpResponse = errorResponse(toHttpError(error, exchange, options));
+      respond(exchange, response, errorResponse(toHttpError(error, exchange, options)), options);
     }
-    respond(exchange, response, httpResponse, options);
   };
 }
 
@@ -159,7 +157,10 @@ function toHttpError(error: unknown, exchange: Exchange, options: ListenerOption
   return httpError('internal_error', 'The service failed to respond');
 }
 
-/** Reports the response and sends it. Decides whether its connection stays open. */
+/**
+ * Sends the response and reports it. Decides whether its connection stays open. Throws before
+ * anything is sent if a header field of a handler is not valid.
+ */
 function respond(
   exchange: Exchange,
   response: ServerResponse,
@@ -168,9 +169,6 @@ function respond(
 ): void {
   const { request } = exchange;
   const { status } = httpResponse;
-  const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
-  options.onResponse({ ...exchange, status, bodyBytes });
-  if (response.destroyed) return;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
   const isEarly = leavesBody(request, status, options.bodyLimitBytes);
@@ -180,7 +178,9 @@ function respond(
   if (isEarly || options.isStopping() || endsConnection(exchange)) {
     headers.push('Connection', 'close');
   }
-  sendResponse(response, httpResponse, headers);
+  if (!response.destroyed) sendResponse(response, httpResponse, headers);
+  const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
+  options.onResponse({ ...exchange, status, bodyBytes });
 }
 
 /**
