@@ -7,7 +7,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { petOperations } from '../src/api/operations.ts';
 import type { AppOptions } from '../src/app/app-options.ts';
@@ -28,7 +27,6 @@ import {
   DESCRIPTION_TEXT,
   OPERATIONS,
 } from './support/description/description.ts';
-import { tempDir } from './support/disk/temp-dir.ts';
 import type { RawAnswer } from './support/http/answers.ts';
 import { KEY, openService } from './support/http/service.ts';
 import { lastRequestOf } from './support/http/requests.ts';
@@ -193,8 +191,7 @@ for (const [state, { isDraining, ...options }] of Object.entries(SERVICES)) {
   });
 }
 
-const dataFile = join(tempDir({ after }), 'pets.json');
-const { origin } = await openService({ after }, { dataFile });
+const { origin } = await openService({ after });
 const target = { baseUrl: `${origin}/v1`, key: KEY, timeoutMs: 3_600_000 };
 testConformance({ ...target, level: 'http', isStrict: true });
 

@@ -28,11 +28,7 @@ export function createOpenNetworkServer(
   const queue = new RequestQueue();
   const canStop = parserStops();
   if (!canStop) {
-    logger(
-      'warn',
-      'The parser of this Node.js does not stop, so pipelined requests are queued',
-      {},
-    );
+    logger('warn', 'The parser of this Node.js does not stop, so pipelined requests are queued');
   }
   const gate = canStop ? new Turns(queue, allLimits.headersTimeout / 2) : queue;
   const server = createHttpServer(listener, limits, gate);
