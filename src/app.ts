@@ -103,6 +103,7 @@ function extend(options: AppOptions, view: ServiceView): Extension {
       logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
     },
     detailsOf: (request) => ({ requestId: requestIds?.idOf(request) ?? '' }),
+    onApiKeys: () => metrics.forgetOldKeys(),
     close: () => metrics.close(),
   };
 }

@@ -301,7 +301,7 @@ test('Under Traceability is every sentence of the interface, below the file of i
 
 test('Each check that the table of decisions names is one of the kit', () => {
   const ids = checksOf('http').map(({ id }) => id);
-  const cells = rowsOf('src/api/README.md', 'Gap').map((row) => row.at(-1)!);
+  const cells = rowsOf('src/core/api/README.md', 'Gap').map((row) => row.at(-1)!);
   const names = cells.flatMap((cell) => cell.match(/(?<=`)[a-z0-9-]+(?=`)/g) ?? []);
   assert.ok(names.length > 10);
   for (const name of names) assert.ok(ids.includes(`decisions/${name}`), name);

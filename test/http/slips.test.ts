@@ -1,4 +1,4 @@
-/** Each slip in src/http is noticed by the case that is named beside it (slips.ts). */
+/** Each slip in src/core/http is noticed by the case that is named beside it (slips.ts). */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

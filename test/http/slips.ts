@@ -1,5 +1,5 @@
 /**
- * Slips in src/http, each with the case that notices it. The first list follows the tables in
+ * Slips in src/core/http, each with the case that notices it. The first list follows the tables in
  * request-queue.ts, row by row; the second one is the server, the third the way of a request.
  */
 

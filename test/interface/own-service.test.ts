@@ -2,7 +2,7 @@
  * What only this service does: its parameter `after`, ids, messages and hints; and what needs a
  * clock, a limit or keys that the test chooses.
  *
- * What can be asked of any service, by its base URL and an API key, is in the kit (src/kit).
+ * What can be asked of any service, by its base URL and an API key, is in the kit (src/extras/kit).
  */
 
 import assert from 'node:assert/strict';

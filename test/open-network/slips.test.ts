@@ -1,4 +1,4 @@
-/** Slips in src/open-network, row by row of the table in turns.ts, and the case that notices each. */
+/** Slips in src/open-network, row by row of the table in turns.ts, each with its case. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

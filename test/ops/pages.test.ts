@@ -1,6 +1,6 @@
 /**
  * src/extras/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files.
- * src/ops/README.md: each program accepts its block, a proxy serves the service with it, and a
+ * src/extras/ops/README.md: each program accepts its block, a proxy serves the service with it, and a
  * start waits as the systemd unit says.
  */
 
@@ -178,7 +178,7 @@ test('The query for API keys returns the last use of each name, across restarts'
   assertRules(t, [exampleOf(series, blockOf(MONITORING, 'promql'), expected)]);
 });
 
-const OPERATIONS = 'src/ops/README.md';
+const OPERATIONS = 'src/extras/ops/README.md';
 const ADDRESS = '127.0.0.1:8080';
 
 /** A proxy, and its configuration: the block of the page for this machine, and what it needs. */

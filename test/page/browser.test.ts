@@ -547,7 +547,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
     await shows(`document.querySelector('.contents').open`, false);
   });
   const modules = ['page/extras/web/page/element.js', 'page/extras/web/page/reference.js'];
-  const paths = ['docs', 'page/style.css', ...modules];
+  const paths = ['docs', ...modules, 'page/style.css'];
   const expected = paths.map((path) => `${service.origin}/shop/${path}`);
   assert.deepEqual([...requested].sort(), expected);
 });

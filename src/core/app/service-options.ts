@@ -69,6 +69,8 @@ export interface Extension {
   onResponse?(summary: ResponseSummary): void;
   /** Returns what the log says of a request that failed, beside its method and path. */
   detailsOf?(request: IncomingMessage): LogDetails;
+  /** Called when other API keys are in force. */
+  onApiKeys?(): void;
   /** Called when the service closes. */
   close?(): void;
 }

@@ -146,6 +146,7 @@ export function createService(options: ServiceOptions): Service {
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
       keys = createKeyring(apiKeys);
+      extension.onApiKeys?.();
     },
     drain() {
       store?.drain?.();

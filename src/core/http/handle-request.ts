@@ -47,7 +47,7 @@ interface ListenerOptions {
   toHttpError(error: unknown): HttpError | undefined;
   /** Called with each other error, of which the client learns only that it is a 500. */
   onFailure(error: unknown, exchange: Exchange): void;
-  /** Called with each response once it is sent, even if its client has gone. */
+  /** Called with each response when it is sent, even if its client has gone. */
   onResponse(summary: ResponseSummary): void;
 }
 
@@ -142,7 +142,6 @@ export function createListener(options: ListenerOptions): Listener {
       respond(exchange, response, await handle(), options);
     } catch (error) {
       if (error instanceof ClientGoneError) return;
-      // The handler may also have returned a header field that node:http refuses to send.
       respond(exchange, response, errorResponse(toHttpError(error, exchange, options)), options);
     }
   };
@@ -158,7 +157,10 @@ function toHttpError(error: unknown, exchange: Exchange, options: ListenerOption
   return httpError('internal_error', 'The service failed to respond');
 }
 
-/** Sends the response and reports it. Decides whether its connection stays open. */
+/**
+ * Sends the response and reports it. Decides whether its connection stays open. Throws before
+ * anything is sent if a header field of a handler is not valid.
+ */
 function respond(
   exchange: Exchange,
   response: ServerResponse,
@@ -167,18 +169,6 @@ function respond(
 ): void {
   const { request } = exchange;
   const { status } = httpResponse;
-  if (!response.destroyed) send(exchange, response, httpResponse, options);
-  const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
-  options.onResponse({ ...exchange, status, bodyBytes });
-}
-
-function send(
-  exchange: Exchange,
-  response: ServerResponse,
-  httpResponse: HttpResponse,
-  options: ListenerOptions,
-): void {
-  const { request } = exchange;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
   const isEarly = leavesBody(request, httpResponse.status, options.bodyLimitBytes);
@@ -188,7 +178,9 @@ function send(
   if (isEarly || options.isStopping() || endsConnection(exchange)) {
     headers.push('Connection', 'close');
   }
-  sendResponse(response, httpResponse, headers);
+  if (!response.destroyed) sendResponse(response, httpResponse, headers);
+  const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
+  options.onResponse({ ...exchange, status, bodyBytes });
 }
 
 /**

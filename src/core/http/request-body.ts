@@ -18,8 +18,9 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Resolves with the body, which may be empty. Rejects with an HttpError (413), with ClientGoneError,
- * or with a plain Error (a 500) if other code of the process, such as a body parser, has read it.
+ * Resolves with the body, which may be empty. Rejects with an HttpError (413), with
+ * ClientGoneError, or with a plain Error (a 500) if other code of the process, such as a body
+ * parser, has read it.
  */
 export async function readBody(
   request: IncomingMessage,

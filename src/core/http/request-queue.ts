@@ -9,8 +9,8 @@
  *                                                written → ended
  *     ended    closing         is dropped        –
  *
- * What an error of the parser (or CONNECT) leads to depends on the request that came last, since the
- * error may be in its body:
+ * What an error of the parser (or CONNECT) leads to depends on the request that came last, since
+ * the error may be in its body:
  *
  *     the request that came last           the last response is
  *     is complete, or there is none        that of the error, in its turn (closing)

@@ -19,6 +19,8 @@ import type { Runtime } from './runtime.ts';
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
   countResponse(summary: ResponseSummary, seconds: number): void;
+  /** Drops the counts of names that no API key in force has. */
+  forgetOldKeys(): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
   /** Stops measuring the event loop. */
@@ -59,6 +61,10 @@ export function createMetrics(sources: MetricsSources): Metrics {
       }
       counts.duration.observe(seconds);
       counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
+    },
+    forgetOldKeys() {
+      const names = new Set(sources.keyNames());
+      for (const name of responses.byKey.keys()) if (!names.has(name)) responses.byKey.delete(name);
     },
     operation: {
       name: 'metrics',
