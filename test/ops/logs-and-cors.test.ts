@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { PetQuery } from '../../src/core/pets/pet-store.ts';
+import type { PageQuery } from '../../src/core/pets/pet-store.ts';
 import { createJsonLogger } from '../../src/extras/ops/logs.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { lastRequestOf } from '../support/http/requests.ts';
@@ -52,7 +52,7 @@ test('The access log has one line per response, without the query or an API key'
 
 test('The access log has the address of a connection that closed early', async (t) => {
   const store = createMemoryStore();
-  const list = async (query: PetQuery): Promise<unknown> => {
+  const list = async (query: PageQuery): Promise<unknown> => {
     socket.destroy();
     await once(socket, 'close');
     return store.list(query);
