@@ -12,10 +12,10 @@ export { createOpenNetworkServer as createHttpServer } from './extras/open-netwo
 export type { Int64 } from './core/base/int64.ts';
 export {
   stringifyPet,
-  type GivenPet,
   type NewPet,
   type Pet,
-  type PetAccessQuery,
+  type PetInput,
+  type PetQuery,
   type PetStatus,
   type StoredPet,
 } from './core/pets/pet.ts';
@@ -26,13 +26,22 @@ export {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from './core/pets/pet-store.ts';
-export type { CreatedPet, MaybePromise, PetCount, PetPage } from './core/pets/pet-store.ts';
-export type { PetQuery, PetStore, StoreStats, WherePetsAre } from './core/pets/pet-store.ts';
+export type {
+  CreateOnceResult,
+  MaybePromise,
+  PageQuery,
+  PetCount,
+  PetStore,
+  StoredPage,
+  StoreStats,
+  WherePetsAre,
+} from './core/pets/pet-store.ts';
 export {
   formatMembers,
   formatPet,
   formatPets,
   InvalidPetError,
+  parsePet,
   readNewPet,
 } from './core/pets/pet-text.ts';
 export type { ClusterOptions as InitEtcdOptions, EtcdOptions } from './extras/etcd/etcd-options.ts';

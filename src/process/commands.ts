@@ -113,7 +113,7 @@ not complete.
       }
       print(`The last commit begins at byte ${content.lastCommitAt}`);
       if (content.isInUse || content.end === 'whole') return 0;
-      print(`The file's end is missing behind byte ${content.place.end - 1}: a start writes it`);
+      print(`The file's end is missing behind byte ${content.chain.end - 1}: a start writes it`);
       return 1;
     };
   },

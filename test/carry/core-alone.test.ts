@@ -1,6 +1,6 @@
 /**
- * The core stands alone: src/core is copied into an empty folder, with ten lines around it. There it
- * passes the compiler with the project's options, the kit at its strictest, and kill -9.
+ * The core stands alone: src/core is copied into an empty folder, with ten lines around it. There
+ * it passes the compiler with the project's options, the kit at its strictest, and kill -9.
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,6 @@
-/** Retrying a create with an Idempotency-Key, over HTTP: each sentence of src/core/api/retries.md. */
+/**
+ * Retrying a create with an Idempotency-Key, over HTTP: each sentence of src/core/api/retries.md.
+ */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createListener } from '../../src/core/http/handle-request.ts';
 import { emptyResponse } from '../../src/core/http/http-response.ts';
 import { createHttpServer } from '../../src/core/http/http-server.ts';
-import type { PetQuery } from '../../src/core/pets/pet-store.ts';
+import type { PageQuery } from '../../src/core/pets/pet-store.ts';
 import { createCors } from '../../src/extras/ops/cors.ts';
 import { createJsonLogger } from '../../src/extras/ops/logs.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
@@ -56,7 +56,7 @@ test('The access log has one line per response, without the query or an API key'
 
 test('The access log has the address of a connection that closed early', async (t) => {
   const store = createMemoryStore();
-  const list = async (query: PetQuery): Promise<unknown> => {
+  const list = async (query: PageQuery): Promise<unknown> => {
     socket.destroy();
     await once(socket, 'close');
     return store.list(query);

@@ -1,7 +1,7 @@
 /**
  * src/extras/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files.
- * src/extras/ops/README.md: each program accepts its block, a proxy serves the service with it, and a
- * start waits as the systemd unit says.
+ * src/extras/ops/README.md: each program accepts its block, a proxy serves the service with it, and
+ * a start waits as the systemd unit says.
  */
 
 import assert from 'node:assert/strict';

@@ -10,7 +10,7 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../../src/core/pets/
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 import { DataFile } from '../../src/core/store/data-file.ts';
 import { FileStore } from '../../src/core/store/file-store.ts';
-import { firstLine, type Place, type Word } from '../../src/core/store/format.ts';
+import { firstLine, type Chain, type Word } from '../../src/core/store/format.ts';
 import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
 import { PetTable } from '../../src/core/store/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
@@ -111,7 +111,7 @@ function skipLook(which: number): Change {
     isCommit = true;
     return append(lines).finally(() => (isCommit = false));
   });
-  const check = inClass(DataFile, 'check', (check) => async (end?: Place) => {
+  const check = inClass(DataFile, 'check', (check) => async (end?: Chain) => {
     looks += 1;
     return (isCommit ? looks : 0) === which ? ('ours' as const) : check(end);
   });

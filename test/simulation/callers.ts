@@ -13,7 +13,7 @@ import {
   type MaybePromise,
   type PetStore,
 } from '../../src/core/pets/pet-store.ts';
-import { pendingPet } from '../support/pets/rex.ts';
+import { formatMembers } from '../../src/core/pets/pet-text.ts';
 import { requestKey } from '../support/pets/request-keys.ts';
 import type { KeyedClient, Model } from './model.ts';
 
@@ -142,7 +142,7 @@ export class Callers {
   }
 
   async #createOne(store: PetStore, pet: NewPet): Promise<void> {
-    const { members } = pendingPet(pet);
+    const members = formatMembers(pet);
     this.model.sent(members);
     try {
       await this.#ownTurn();
@@ -156,7 +156,7 @@ export class Callers {
 
   #newClient(nameLength: number): KeyedClient {
     const pet = this.#petOf((this.#petNumber += 1), nameLength);
-    const { members } = pendingPet(pet);
+    const members = formatMembers(pet);
     const key = requestKey(1000 * this.model.clients.length + this.#petNumber);
     const client = { key, pet, members, id: undefined };
     this.model.addClient(client);

@@ -138,7 +138,7 @@ async function petsOf(content: Buffer): Promise<readonly string[]> {
   } as DiskFile;
   const deps = { memory: systemMemory, clock: { now: () => 0 } };
   const { pets } = await readDataFile(DATA_FILE, file, deps);
-  return pets.list({ limit: 100 }).pets.map(({ text }) => text);
+  return Array.from(pets.pets(), ({ text }) => text);
 }
 
 /** Starts with another content of the file, and compares what the start does with `expected`. */

@@ -9,7 +9,7 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../../src/core/pets/pet-store.ts';
-import { TextPet } from '../../src/core/pets/pet-text.ts';
+import { storedPet } from '../../src/core/pets/pet-text.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 import { KeyedCreates } from '../../src/core/store/keyed-creates.ts';
 import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
@@ -74,7 +74,7 @@ for (const [bytes, count] of [
     const { keyed } = start();
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
-    const create = (): Promise<StoredPet> => ended.then(() => new TextPet(1n, petText(1)));
+    const create = (): Promise<StoredPet> => ended.then(() => storedPet(1n, petText(1)));
     const createOnce = () => keyed.createOnce(REX, KEY, bytes, create);
     // The first one does not wait.
     const waiting = Array.from({ length: 1 + count }, createOnce);

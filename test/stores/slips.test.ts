@@ -10,9 +10,9 @@ import {
   KeyReusedError,
   OutcomeUnknownError,
   StoreUnavailableError,
-  type CreatedPet,
+  type CreateOnceResult,
 } from '../../src/core/pets/pet-store.ts';
-import { TextPet } from '../../src/core/pets/pet-text.ts';
+import { storedPet } from '../../src/core/pets/pet-text.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 import { DataFile } from '../../src/core/store/data-file.ts';
 import { FileStore } from '../../src/core/store/file-store.ts';
@@ -48,7 +48,9 @@ function asValue(owner: { readonly prototype: object }, name: string, value: unk
 }
 
 /** What becomes of an idempotent create, changed by `change`. */
-const createsOnce = (change: (creating: Promise<CreatedPet>) => Promise<CreatedPet>): Slip =>
+const createsOnce = (
+  change: (creating: Promise<CreateOnceResult>) => Promise<CreateOnceResult>,
+): Slip =>
   inClass(
     FileStore,
     'createOnce',
@@ -126,7 +128,7 @@ const SLIPS: readonly (readonly [file: string, case_: string, what: string, slip
     createsOnce((creating) =>
       creating.catch((error: Error) => {
         if (!(error instanceof KeyReusedError)) throw error;
-        return { pet: new TextPet(2n, ''), isReplayed: true };
+        return { pet: storedPet(2n, ''), isReplayed: true };
       }),
     ),
   ],

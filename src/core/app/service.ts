@@ -43,8 +43,8 @@ export interface Service {
   /** Opens the store, once. Rejects if it cannot be opened. */
   open(): Promise<void>;
   /**
-   * Resolves with the reason if the store cannot continue, but its pets are safe: only a new process
-   * may continue with them. Otherwise it never settles.
+   * Resolves with the reason if the store cannot continue, but its pets are safe: only a new
+   * process may continue with them. Otherwise it never settles.
    */
   readonly lost: Promise<Error>;
   /** Puts other API keys in force, from the next request on. Throws a TypeError if one is wrong. */

@@ -1,7 +1,7 @@
 /**
  * Problems with options. One check finds them, for a program that embeds the service and for a user
- * who typed flags and variables: `{ option: 'prefix', sentence: 'must be …' }`. Whoever reports a
- * problem puts in the names that are known there, such as PETSTORE_PREFIX.
+ * who typed flags and variables: `{ option: 'prefix', sentence: 'must be …' }`. The
+ * reporter of a problem puts in the names that are known there, such as PETSTORE_PREFIX.
  *
  * Problems are returned, since all are reported together. A function of the package throws one
  * TypeError with all of them; the process prints each on a line, and exits with 2.

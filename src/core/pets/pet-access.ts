@@ -11,19 +11,18 @@ import {
   DEFAULT_LIMIT,
   EXPECTED_STATUS,
   MAX_LIMIT,
-  type GivenPet,
   type Pet,
-  type PetAccessQuery,
+  type PetInput,
+  type PetQuery,
   type PetStatus,
-  type StoredPet,
 } from './pet.ts';
 import type { PetCount, PetStore } from './pet-store.ts';
-import { readNewPet } from './pet-text.ts';
+import { parsePet, splitPets } from './pet-text.ts';
 
 /** Each rejects with StoreUnavailableError while the store is not open. */
 export interface PetAccess {
   /** Resolves with a page, by ascending id. Rejects with RangeError if the query is invalid. */
-  list(query?: PetAccessQuery): Promise<PetAccessPage>;
+  list(query?: PetQuery): Promise<PetAccessPage>;
   /** Yields all pets that match. Reads page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
   /**
@@ -41,7 +40,7 @@ export interface PetAccess {
    * KeyReusedError if the key has stored another pet, with RangeError if the key is invalid, and
    * with TypeError if the store does not support keys.
    */
-  create(newPet: GivenPet, options?: PetAccessCreateOptions): Promise<Pet>;
+  create(newPet: PetInput, options?: PetAccessCreateOptions): Promise<Pet>;
   count(): Promise<PetCount>;
 }
 
@@ -66,12 +65,12 @@ export function createPetAccess(
   storeForCreate: () => PetStore,
   hashKey: (idempotencyKey: string) => string,
 ): PetAccess {
-  const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
+  const list = async (query: PetQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
     checkQuery(limit, status, after);
     const afterId = after === undefined ? undefined : BigInt(after);
-    const { pets, next } = await storeForRead().list({ limit, status, after: afterId });
-    return { pets: pets.map(valueOf), next };
+    const { text, next } = await storeForRead().list({ limit, status, after: afterId });
+    return { pets: splitPets(text).map(parsePet), next };
   };
   return {
     list,
@@ -85,28 +84,22 @@ export function createPetAccess(
     },
     async get(id) {
       const pet = await storeForRead().get(toInt64('id', id));
-      return pet === undefined ? undefined : valueOf(pet);
+      return pet === undefined ? undefined : parsePet(pet.text);
     },
-    async create(givenPet, { idempotencyKey } = {}) {
+    async create({ name, categoryId, status }, { idempotencyKey } = {}) {
       const store = storeForCreate();
-      const { name, categoryId, status } = givenPet;
       // The store checks the values.
       const exact = Number.isSafeInteger(categoryId) ? BigInt(categoryId) : (categoryId as bigint);
       const newPet = { name, categoryId: exact, status };
-      if (idempotencyKey === undefined) return valueOf(await store.create(newPet));
+      if (idempotencyKey === undefined) return parsePet((await store.create(newPet)).text);
       const key = hashKey(idempotencyKey);
       if (store.createOnce === undefined) {
         throw new TypeError('The store remembers no keys: it has no createOnce');
       }
-      return valueOf((await store.createOnce(newPet, key)).pet);
+      return parsePet((await store.createOnce(newPet, key)).pet.text);
     },
     count: async () => storeForRead().count(),
   };
-}
-
-/** Returns the Pet as a plain object, without its text. */
-function valueOf(pet: StoredPet): Pet {
-  return { id: pet.id, ...readNewPet(pet) };
 }
 
 /** The types are no help to a program in JavaScript. */

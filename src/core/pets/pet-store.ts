@@ -1,9 +1,8 @@
 /**
  * PetStore: the collection of pets that the API's operations need, and its promises.
  *
- * It takes a NewPet, and returns Pets and pages of them. Each has its JSON text, ready to be sent
- * (pet-text.ts), so that only the store has to know how it keeps a pet. `count` and `problem` are
- * synchronous.
+ * It takes a NewPet, and returns a StoredPet or a page: JSON texts that are ready to be sent
+ * (pet-text.ts). `count` and `problem` are synchronous.
  */
 
 import type { Histogram } from '../base/histogram.ts';
@@ -21,7 +20,7 @@ export interface PetStore {
    * A store that has the page in memory returns it without a promise, which makes a request 10 %
    * cheaper. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
    */
-  list(query: PetQuery): MaybePromise<PetPage>;
+  list(query: PageQuery): MaybePromise<StoredPage>;
 
   /** Returns the pet with this id, or undefined if there is none. It may fail as `list` may. */
   get(id: bigint): MaybePromise<StoredPet | undefined>;
@@ -46,7 +45,7 @@ export interface PetStore {
    * It rejects as `create` does, and with KeyReusedError if an earlier call with this key has
    * stored another pet. A store that cannot promise this has no such method.
    */
-  createOnce?(newPet: NewPet, key: string): Promise<CreatedPet>;
+  createOnce?(newPet: NewPet, key: string): Promise<CreateOnceResult>;
 
   /** How many pets there are, in all and of each status, as far as the store knows. */
   count(): PetCount;
@@ -85,8 +84,8 @@ export interface PetStore {
 }
 
 /**
- * Where all acknowledged pets are: in the data file; in an extra file, since another program changed
- * the data file; or in memory only, so that they are lost if the process ends.
+ * Where all acknowledged pets are: in the data file; in an extra file, since another program
+ * changed the data file; or in memory only, so that they are lost if the process ends.
  */
 export type WherePetsAre = 'data file' | 'saved file' | 'memory';
 
@@ -119,13 +118,13 @@ export interface StoreStats {
   readonly barrierSeconds?: Histogram;
 }
 
-export interface CreatedPet {
+export interface CreateOnceResult {
   readonly pet: StoredPet;
   /** True if it was stored before, by an earlier call with the same key. */
   readonly isReplayed: boolean;
 }
 
-export interface PetQuery {
+export interface PageQuery {
   /** The maximum number of pets on the page, 1 or more. */
   readonly limit: number;
   readonly status?: PetStatus | undefined;
@@ -133,9 +132,8 @@ export interface PetQuery {
   readonly after?: bigint | undefined;
 }
 
-export interface PetPage {
-  readonly pets: readonly StoredPet[];
-  /** Their texts as one JSON array, as formatPets writes it. */
+export interface StoredPage {
+  /** The texts of the pets as one JSON array, as formatPets writes it. */
   readonly text: string;
   /** The last pet's id if more pets match beyond this page: the next query's `after`. */
   readonly next: bigint | undefined;

@@ -15,12 +15,12 @@ import {
   isPetStatus,
   joinMembers,
   EXPECTED_STATUS,
+  PET_STATUSES,
   type NewPet,
   type Pet,
   type PetStatus,
   type StoredPet,
 } from './pet.ts';
-import type { PetPage } from './pet-store.ts';
 
 /**
  * The text between two pets, in the data file, in memory and in the response of a list. No pet's
@@ -71,6 +71,16 @@ export function formatPet(id: bigint, members: string): string {
 /** Returns the text of a list. Each text is a pet, or several with separators between them. */
 export function formatPets(texts: readonly string[]): string {
   return `[${texts.join(PET_SEPARATOR)}]`;
+}
+
+/** Returns the text of each pet in a list that formatPets wrote. */
+export function splitPets(text: string): readonly string[] {
+  return text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
+}
+
+/** Returns the pet that has the text that formatPet wrote, in which the status comes last. */
+export function storedPet(id: bigint, text: string): StoredPet {
+  return { id, text, status: PET_STATUSES.find((one) => text.endsWith(`,"status":"${one}"}`)) };
 }
 
 /**
@@ -201,56 +211,4 @@ function readStatus({ value: { status }, literals, invalid }: Members): PetStatu
 /** Returns a text that shows the value, shortened if it is long. */
 function shown(value: unknown, literals: readonly string[]): string {
   return typeof value === 'number' ? cut(literals[value]!) : quoteValue(value);
-}
-
-/*
- * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
- * reads them. The service itself does so to compare a repeated create (`replayedPet`), and to load
- * pets into a memory store.
- */
-
-/** A pet in a store, by its id and its text. */
-export class TextPet implements StoredPet {
-  readonly id: bigint;
-  readonly text: string;
-  #pet: Pet | undefined;
-
-  constructor(id: bigint, text: string) {
-    this.id = id;
-    this.text = text;
-  }
-
-  get name(): string {
-    return this.#parsed.name;
-  }
-
-  get categoryId(): bigint {
-    return this.#parsed.categoryId;
-  }
-
-  get status(): PetStatus | undefined {
-    return this.#parsed.status;
-  }
-
-  get #parsed(): Pet {
-    return (this.#pet ??= parsePet(this.text));
-  }
-}
-
-/** The page whose text formatPets wrote. */
-export class TextPage implements PetPage {
-  readonly text: string;
-  readonly textBytes: number;
-  readonly next: bigint | undefined;
-
-  constructor(text: string, next: bigint | undefined) {
-    this.text = text;
-    this.textBytes = Buffer.byteLength(text);
-    this.next = next;
-  }
-
-  get pets(): readonly StoredPet[] {
-    const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
-    return texts.map((text) => ({ ...parsePet(text), text }));
-  }
 }

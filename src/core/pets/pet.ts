@@ -1,5 +1,5 @@
 /**
- * PetStatus, NewPet and Pet (spec sections 2 and 3), as a program holds them.
+ * PetStatus, NewPet and Pet (spec sections 2 and 3), as a program holds them, and StoredPet.
  *
  * The two integers are int64 and so bigint here: a number would round them above 2^53.
  */
@@ -29,23 +29,28 @@ export interface Pet extends NewPet {
   readonly id: bigint;
 }
 
-/** A NewPet as a program gives it. */
-export interface GivenPet extends Omit<NewPet, 'categoryId'> {
+/**
+ * A Pet as a store keeps and returns it: its JSON text, as it is sent (pet-text.ts), and what a
+ * store finds it by. `parsePet` returns its other values.
+ */
+export interface StoredPet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+}
+
+/** The values of a NewPet as a program gives them. */
+export interface PetInput extends Omit<NewPet, 'categoryId'> {
   readonly categoryId: Int64;
 }
 
 /** Which pets a program asks for: all by default. */
-export interface PetAccessQuery {
+export interface PetQuery {
   /** The most pets on a page: 20 by default, and for requests 100 at most. */
   readonly limit?: number | undefined;
   readonly status?: PetStatus | undefined;
   /** Only pets with a greater id than this. */
   readonly after?: Int64 | undefined;
-}
-
-/** A Pet in a store, with its JSON text as it is sent (pet-text.ts). */
-export interface StoredPet extends Pet {
-  readonly text: string;
 }
 
 export function isPetStatus(value: unknown): value is PetStatus {

@@ -78,10 +78,10 @@ function inUse(path: string): Error {
 /** Throws if a commit at the end of the file is not complete: the file was cut, or not stopped. */
 export function assertWhole(path: string, content: DataFileContent): void {
   if (content.form === 'array' || content.end !== 'torn') return;
-  const { sizeBytes, place } = content;
+  const { sizeBytes, chain } = content;
   throw new DamagedFileError(
     path,
-    `behind byte ${place.end}, ${sizeBytes - place.end} bytes are a commit that is not complete`,
+    `behind byte ${chain.end}, ${sizeBytes - chain.end} bytes are a commit that is not complete`,
     'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete. ' +
       'The command import --intact takes out the pets before it',
   );

@@ -7,7 +7,7 @@
  * Another program may change, replace or remove the file. The system does not tell, so the store
  * asks *is it ours?* before each write, after each sync and once a second: the path leads to the
  * open file, in the folder of the start, with the length and the time of the last change that this
- * store made. An edit that keeps the length, within one tick of the file system's clock (some 4 ms)
+ * store made. An edit that keeps the length, within one tick of the file system's clock (4 ms)
  * behind a write of the store, is not noticed.
  */
 
@@ -29,9 +29,9 @@ import {
   FIRST_LINE_BYTES,
   firstLine,
   MARK_LINE_BYTES,
-  placeAtStart,
+  chainAtStart,
   writeFile,
-  type Place,
+  type Chain,
 } from './format.ts';
 import { readItems } from './read-lines.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';
@@ -66,16 +66,16 @@ export class DataFile {
   readonly #identity: FileStat;
   /** The file right behind the last change by this store; undefined if `fstat` failed then. */
   #known: FileStat | undefined;
-  #place: Place;
+  #chain: Chain;
   #touches = 0;
   /** Once another program has changed the file, it is never ours again. */
   #isChanged = false;
 
-  /** The file is locked, and continues at this place. `known` is from before it was read. */
+  /** The file is locked, and continues this chain. `known` is from before it was read. */
   constructor(
     { disk, memory, path, folder }: DataFileDeps,
     file: DiskFile,
-    place: Place,
+    chain: Chain,
     known: FileStat,
   ) {
     this.#disk = disk;
@@ -85,11 +85,11 @@ export class DataFile {
     this.#file = file;
     this.#identity = known;
     this.#known = known;
-    this.#place = place;
+    this.#chain = chain;
   }
 
   get sizeBytes(): number {
-    return this.#place.end + FILE_END.length;
+    return this.#chain.end + FILE_END.length;
   }
 
   /** The number of the file on its device, by which an operator finds it if it was moved. */
@@ -138,14 +138,14 @@ export class DataFile {
 
   /**
    * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time
-   * is another one, the content up to the place is compared.
+   * is another one, the content up to the chain is compared.
    */
-  async check(place: Place = this.#place): Promise<Answer> {
+  async check(chain: Chain = this.#chain): Promise<Answer> {
     const look = this.#look();
-    if (look === 'touched' && (await this.#hasKnownContent(place))) {
+    if (look === 'touched' && (await this.#hasKnownContent(chain))) {
       this.#touches += 1;
       // Another program may have changed it while it was compared.
-      return this.check(place);
+      return this.check(chain);
     }
     if (look === 'ours' || look === 'removed') return look;
     this.#isChanged = true;
@@ -157,8 +157,8 @@ export class DataFile {
    * fails, or the system does not say what is at the path: then nothing was written.
    */
   async append(lines: string): Promise<Appended> {
-    const { end } = this.#place;
-    const { bytes, next } = encodeCommit(lines, this.#place, this.#memory);
+    const { end } = this.#chain;
+    const { bytes, next } = encodeCommit(lines, this.#chain, this.#memory);
     const answer = await this.check();
     if (answer !== 'ours') return { kind: 'not ours', answer, isWritten: false };
     try {
@@ -179,7 +179,7 @@ export class DataFile {
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
-    this.#place = next;
+    this.#chain = next;
     return { kind: 'durable' };
   }
 
@@ -190,7 +190,7 @@ export class DataFile {
    * order matters: a cut behind the bracket may leave a bracket with a rest behind it.
    */
   async begin(lastCommitAt: number): Promise<void> {
-    const { end } = this.#place;
+    const { end } = this.#chain;
     const commit = this.#memory.bytes(end - lastCommitAt + FILE_END.length);
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
     commit.write('\n]\n', commit.length - 1 - FILE_END.length);
@@ -239,7 +239,7 @@ export class DataFile {
   }
 
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
-  async #hasKnownContent({ end, crc }: Place): Promise<boolean> {
+  async #hasKnownContent({ end, crc }: Chain): Promise<boolean> {
     const known = this.#file.stat();
     const first = Buffer.alloc(FIRST_LINE_BYTES);
     await readAll(this.#file, first, 0);
@@ -262,7 +262,7 @@ export class DataFile {
   async #rollBack(cause: unknown): Promise<Appended> {
     try {
       await this.#cut();
-      this.#write(FILE_END, this.#place.end);
+      this.#write(FILE_END, this.#chain.end);
       await this.#file.sync();
       if (this.#isJoined(this.sizeBytes)) return { kind: 'rolled back', cause };
       return { kind: 'not ours', answer: 'changed', isWritten: false };
@@ -277,7 +277,7 @@ export class DataFile {
    * behind.
    */
   #isJoined(sizeBytes: number): boolean {
-    const { end, mark } = this.#place;
+    const { end, mark } = this.#chain;
     const before = Buffer.alloc(MARK_LINE_BYTES);
     this.#file.readNow(before, end - MARK_LINE_BYTES);
     const hasRest = this.#known !== undefined && this.#known.sizeBytes !== sizeBytes;
@@ -349,14 +349,14 @@ export async function createDataFile(
   { doubt, beforeName, ...how }: Creation,
 ): Promise<Created> {
   const { disk, memory, path, randomBits } = deps;
-  let place = placeAtStart();
+  let chain = chainAtStart();
   let known: FileStat | undefined;
   const { file, ...result } = await replaceFile(disk, {
     ...how,
     path,
     unfinished: unfinishedPath(path, randomBits()),
     async write(append) {
-      place = await writeFile(tables, 'in use', memory, append, doubt);
+      chain = await writeFile(tables, 'in use', memory, append, doubt);
     },
     async beforeName(newFile) {
       // Nobody knows the file yet.
@@ -365,7 +365,7 @@ export async function createDataFile(
     },
   });
   // A file that may have the name was looked at before.
-  return { ...result, file: new DataFile(deps, file, place, known!) };
+  return { ...result, file: new DataFile(deps, file, chain, known!) };
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */

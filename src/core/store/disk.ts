@@ -53,8 +53,8 @@ export interface Disk {
   freeBytes(path: string): Promise<number>;
 
   /**
-   * On Windows, where a locked file cannot be read: locks a file beside it, which is made if it does
-   * not exist. Resolves with undefined if another process has it.
+   * On Windows, where a locked file cannot be read: locks a file beside it, which is made if it
+   * does not exist. Resolves with undefined if another process has it.
    */
   lockBeside?(path: string): Promise<{ close(): Promise<void> } | undefined>;
 }

@@ -30,26 +30,27 @@ import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { systemClock, systemMemory, type Clock } from '../base/system.ts';
-import type { NewPet, PetStatus, StoredPet } from '../pets/pet.ts';
+import type { NewPet, StoredPet } from '../pets/pet.ts';
 import {
   CLOSED,
   NO_ID_LEFT,
   OutcomeUnknownError,
   StoreUnavailableError,
-  type CreatedPet,
+  type CreateOnceResult,
+  type PageQuery,
   type PetCount,
-  type PetPage,
-  type PetQuery,
   type PetStore,
+  type StoredPage,
   type StoreStats,
   type WherePetsAre,
 } from '../pets/pet-store.ts';
-import { formatMembers, formatPet, readNewPet, TextPet } from '../pets/pet-text.ts';
+import { readNewPet } from '../pets/pet-text.ts';
 import { CommitQueue, type Outcome } from './commit-queue.ts';
 import { CreateFigures } from './create-figures.ts';
 import { clientMessage, FailureReport } from '../base/failure-report.ts';
 import { KeyedCreates } from './keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
+import { petsOf, queuedCreate, type QueuedCreate } from './queued-create.ts';
 import type { Tables } from './tables.ts';
 import {
   createDataFile,
@@ -65,24 +66,12 @@ import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
 import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
 
-/** A NewPet that waits for its commit. */
-interface Waiting {
-  readonly members: string;
-  readonly status: PetStatus | undefined;
-  readonly key: KeyHash | undefined;
-}
-
 /** Creates that become durable together. */
 interface Commit {
-  readonly pets: readonly CommittedPet[];
+  readonly pets: readonly StoredPet[];
+  /** The key of each pet. */
+  readonly keys: readonly (KeyHash | undefined)[];
   readonly lines: string;
-}
-
-interface CommittedPet {
-  readonly id: bigint;
-  readonly text: string;
-  readonly status: PetStatus | undefined;
-  readonly key: KeyHash | undefined;
 }
 
 type State =
@@ -158,7 +147,7 @@ export class FileStore implements PetStore {
   /** Of the data file, for each new one. */
   readonly #attributes: FileAttributes;
   readonly #unlockBeside: () => Promise<void>;
-  readonly #queue: CommitQueue<Waiting, StoredPet>;
+  readonly #queue: CommitQueue<QueuedCreate, StoredPet>;
   readonly #keyed: KeyedCreates;
   readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
@@ -189,7 +178,7 @@ export class FileStore implements PetStore {
     this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
   }
 
-  list(query: PetQuery): PetPage {
+  list(query: PageQuery): StoredPage {
     return this.#tables.pets.list(query);
   }
 
@@ -202,14 +191,14 @@ export class FileStore implements PetStore {
   }
 
   async create(newPet: NewPet): Promise<StoredPet> {
-    return this.#figures.count(this.#create(waitingPet(readNewPet(newPet))));
+    return this.#figures.count(this.#create(queuedCreate(readNewPet(newPet))));
   }
 
-  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreateOnceResult> {
     const values = readNewPet(newPet);
-    const waiting = waitingPet(values, key);
-    const create = (): Promise<StoredPet> => this.#create(waiting);
-    const bytes = Buffer.byteLength(waiting.members);
+    const queued = queuedCreate(values, key);
+    const create = (): Promise<StoredPet> => this.#create(queued);
+    const bytes = Buffer.byteLength(queued.members);
     return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
   }
 
@@ -262,12 +251,12 @@ export class FileStore implements PetStore {
     return this.#closing;
   }
 
-  async #create(waiting: Waiting): Promise<StoredPet> {
+  async #create(create: QueuedCreate): Promise<StoredPet> {
     const refusal = this.#closing === undefined ? this.#refusal() : closed();
     if (refusal !== undefined) throw refusal;
     const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
     if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
-    return this.#queue.add(waiting, Buffer.byteLength(waiting.members) + LINE_BYTES);
+    return this.#queue.add(create, Buffer.byteLength(create.members) + LINE_BYTES);
   }
 
   /** Returns the error for a new create, or undefined if the store accepts it. */
@@ -294,7 +283,7 @@ export class FileStore implements PetStore {
     }
   }
 
-  #commit(take: () => readonly Waiting[]): Promise<Outcomes> {
+  #commit(take: () => readonly QueuedCreate[]): Promise<Outcomes> {
     return this.#alone(async () => {
       const { clock } = this.#deps;
       const startedAt = clock.now();
@@ -305,7 +294,7 @@ export class FileStore implements PetStore {
     });
   }
 
-  async #store(creates: readonly Waiting[], isRepaired = false): Promise<Outcomes> {
+  async #store(creates: readonly QueuedCreate[], isRepaired = false): Promise<Outcomes> {
     const state = this.#state;
     if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
     const { file } = state;
@@ -338,17 +327,20 @@ export class FileStore implements PetStore {
       }
     }
     if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
-    return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
+    return commit.pets.map((pet) => ({ result: pet }));
   }
 
-  /** Puts a durable commit into memory, which has room reserved for it. Reads see it from then on. */
+  /**
+   * Puts a durable commit into memory, which has room reserved for it. Reads see it from then on.
+   */
   async #publish(commit: Commit, file: DataFile): Promise<void> {
     const { pets, keys } = this.#tables;
     const endsAt = this.#deps.clock.now() + KEY_LIFETIME_MS;
     try {
-      for (const pet of commit.pets) {
+      for (const [index, pet] of commit.pets.entries()) {
         pets.append(pet);
-        if (pet.key !== undefined) keys.add(pet.key, pet.id, endsAt);
+        const key = commit.keys[index];
+        if (key !== undefined) keys.add(key, pet.id, endsAt);
       }
       this.#failures.clear();
     } catch (error) {
@@ -358,7 +350,7 @@ export class FileStore implements PetStore {
     }
   }
 
-  /** Leaves `working`, since the file is not ours any more. */
+  /** Leaves `working`, since the file is no longer this store's. */
   async #leave(answer: Answer, file: DataFile, doubt?: Commit): Promise<void> {
     if (answer === 'changed') await this.#end(new NotOursError(CHANGED), [file], doubt);
     else await this.#beginRepair(new Error(REMOVED), file, doubt);
@@ -374,7 +366,7 @@ export class FileStore implements PetStore {
     logger('error', 'The data file has to be written anew', details);
   }
 
-  /** Writes a new file from memory, in place of the one that must not be written any more. */
+  /** Writes a new file from memory, which replaces one that must not be written any more. */
   async #repair(): Promise<void> {
     const state = this.#state;
     if (state.name !== 'repairing') return;
@@ -413,8 +405,8 @@ export class FileStore implements PetStore {
   }
 
   /**
-   * Resolves with the file of this store at the path, or with undefined if nothing is there. Rejects
-   * with NotOursError if another one is there, or another folder.
+   * Resolves with the file of this store at the path, or with undefined if nothing is there.
+   * Rejects with NotOursError if another one is there, or another folder.
    */
   async #ourFile(files: readonly DataFile[]): Promise<DataFile | undefined> {
     const { disk, path, folder } = this.#deps;
@@ -439,7 +431,7 @@ export class FileStore implements PetStore {
     throw Object.assign(new Error(message), { code: 'ENOSPC' });
   }
 
-  /** Ends the store for good: a new process may look at the files, or somebody has to. */
+  /** Ends the store: a new process, or an operator, has to look at the files. */
   async #end(cause: Error, open: readonly DataFile[], doubt: Commit | undefined): Promise<void> {
     // A file that was replaced, and so has no name, keeps room that the saved one may need.
     const files = await keepNeeded(open, undefined);
@@ -587,8 +579,7 @@ export class FileStore implements PetStore {
   }
 
   #doubtOf(key: KeyHash): OutcomeUnknownError | undefined {
-    const isInDoubt = this.#doubt?.pets.some((pet) => pet.key === key) === true;
-    return isInDoubt ? this.#unknown() : undefined;
+    return this.#doubt?.keys.includes(key) === true ? this.#unknown() : undefined;
   }
 
   #unknown(): OutcomeUnknownError {
@@ -598,7 +589,7 @@ export class FileStore implements PetStore {
     return new OutcomeUnknownError(`It is not known whether the pet was stored: ${reason}`);
   }
 
-  #refuse(creates: readonly Waiting[], cause: unknown): Outcomes {
+  #refuse(creates: readonly QueuedCreate[], cause: unknown): Outcomes {
     const isRefusal = cause instanceof StoreUnavailableError;
     const error = isRefusal ? cause : new StoreUnavailableError(this.#recordFailure(cause));
     return creates.map(() => ({ error }));
@@ -615,11 +606,6 @@ export class FileStore implements PetStore {
   }
 }
 
-/** Returns the NewPet as it waits for its commit. Throws InvalidPetError. */
-function waitingPet(values: NewPet, key?: KeyHash): Waiting {
-  return { members: formatMembers(values), status: values.status, key };
-}
-
 function closed(): StoreUnavailableError {
   return new StoreUnavailableError(CLOSED);
 }
@@ -629,13 +615,11 @@ const CHANGED = 'Another program has changed or replaced the data file';
 const REMOVED = 'The data file was removed, or its folder was moved';
 
 /** Gives the waiting creates their ids, which follow the last one. */
-function commitOf(creates: readonly Waiting[], lastId: bigint): Commit {
-  let id = lastId;
-  const pets = creates.map(({ members, status, key }) => {
-    id += 1n;
-    return { id, text: formatPet(id, members), status, key };
-  });
-  return { pets, lines: pets.map(({ text, key }) => lineOf(text, key)).join('\n,') };
+function commitOf(creates: readonly QueuedCreate[], lastId: bigint): Commit {
+  const pets = petsOf(creates, lastId);
+  const keys = creates.map(({ key }) => key);
+  const lines = pets.map(({ text }, index) => lineOf(text, keys[index])).join('\n,');
+  return { pets, keys, lines };
 }
 
 /** True if the path leads to one of the files, and it is as this store left it. */
@@ -644,7 +628,7 @@ function hasOurs(files: readonly DataFile[]): boolean {
 }
 
 /**
- * Closes the files that are not needed any more: all but the one at the path, or, if nothing is
+ * Closes the files that are not needed any more: all except the one at the path, or, if nothing is
  * there, those that have no name at all, so that their room is free. Returns the others.
  */
 async function keepNeeded(

@@ -66,7 +66,7 @@ export function wordOf(line: Buffer): Word | undefined {
 }
 
 /** Where a file continues. */
-export interface Place {
+export interface Chain {
   /** Behind the last commit: there the closing bracket is. */
   readonly end: number;
   /** The CRC-32 of all bytes from behind the first line to there. */
@@ -75,8 +75,8 @@ export interface Place {
   readonly mark: Buffer;
 }
 
-/** The place of a file without a commit, which is in use. */
-export function placeAtStart(): Place {
+/** The chain of a file without a commit, which is in use. */
+export function chainAtStart(): Chain {
   return { end: FIRST_LINE_BYTES, crc: 0, mark: firstLine('in use').subarray(1) };
 }
 
@@ -88,12 +88,12 @@ export function lineOf(text: string, key: KeyHash | undefined): string {
 /** A commit with its mark, and the file's end behind it. */
 export interface EncodedCommit {
   readonly bytes: Buffer;
-  /** The place behind it. */
-  readonly next: Place;
+  /** The chain that ends with it. */
+  readonly next: Chain;
 }
 
-/** Returns the commit with these lines, which are joined by `\n,`, for this place. */
-export function encodeCommit(lines: string, { end, crc }: Place, memory: Memory): EncodedCommit {
+/** Returns the commit with these lines, which are joined by `\n,`, behind this chain. */
+export function encodeCommit(lines: string, { end, crc }: Chain, memory: Memory): EncodedCommit {
   const text = end === FIRST_LINE_BYTES ? lines : `,${lines}`;
   const length = Buffer.byteLength(text);
   const bytes = memory.bytes(length + MARK_LINE_BYTES + FILE_END.length);
@@ -132,7 +132,7 @@ export function bytesOfFile({ pets, keys }: Tables): number {
 
 /**
  * Writes a file with all pets, and with the keys that have not expired, through `append`. `doubt`
- * has the lines of a commit that follows them, by itself. Resolves with the place behind it.
+ * has the lines of a commit that follows them, by itself. Resolves with the chain of both.
  */
 export async function writeFile(
   { pets, keys }: Tables,
@@ -140,12 +140,12 @@ export async function writeFile(
   memory: Memory,
   append: (bytes: Buffer) => Promise<void>,
   doubt?: string,
-): Promise<Place> {
-  let place = placeAtStart();
+): Promise<Chain> {
+  let chain = chainAtStart();
   const write = async (lines: string): Promise<void> => {
-    const { bytes, next } = encodeCommit(lines, place, memory);
+    const { bytes, next } = encodeCommit(lines, chain, memory);
     await append(bytes.subarray(0, -FILE_END.length));
-    place = next;
+    chain = next;
   };
   await append(firstLine(word));
   const entries = keys.entries();
@@ -160,7 +160,7 @@ export async function writeFile(
   }
   if (doubt !== undefined) await write(doubt);
   await append(FILE_END);
-  return place;
+  return chain;
 }
 
 function idOf(text: string): string {

@@ -1,10 +1,10 @@
 /**
  * The idempotency keys that are remembered: which pet each of them stored, and until when.
  *
- * Holds the newest 100,000. A key is found until it expires, for 24 hours; then it stays until it is
- * evicted. The keys are in a Map, in the order of
- * their pets' ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order
- * of insertion, so that the oldest key is the first one. A key takes about 200 bytes.
+ * Holds the newest 100,000. A key is found until it expires, for 24 hours; then it stays until it
+ * is evicted. The keys are in a Map, in the order of their pets' ids: V8 seeds its hashes, so that
+ * chosen keys do not collide, and it keeps the order of insertion, so that the oldest key is the
+ * first one. A key takes about 200 bytes.
  *
  * Keys age by the monotonic clock: if the system clock is set, no key expires early.
  */
@@ -12,6 +12,7 @@
 import type { Clock } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
 import { KeyReusedError } from '../pets/pet-store.ts';
+import { parsePet } from '../pets/pet-text.ts';
 
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/operations.ts). */
 export type KeyHash = string;
@@ -87,7 +88,10 @@ function flat(key: KeyHash): KeyHash {
  * Returns `pet`, which the key stored. Throws KeyReusedError unless the new pet has the same
  * values; its JSON text may differ.
  */
-export function replayedPet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
-  if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
+export function replayedPet(pet: StoredPet, newPet: NewPet): StoredPet {
+  const { name, categoryId, status } = parsePet(pet.text);
+  const isSame =
+    name === newPet.name && categoryId === newPet.categoryId && status === newPet.status;
+  if (isSame) return pet;
   throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }

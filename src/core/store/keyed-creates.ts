@@ -12,7 +12,11 @@
  */
 
 import type { NewPet, StoredPet } from '../pets/pet.ts';
-import { OutcomeUnknownError, StoreUnavailableError, type CreatedPet } from '../pets/pet-store.ts';
+import {
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type CreateOnceResult,
+} from '../pets/pet-store.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { replayedPet, type KeyHash } from './idempotency-keys.ts';
 import { findStored, type Tables } from './tables.ts';
@@ -46,7 +50,7 @@ export class KeyedCreates {
     key: KeyHash,
     bytes: number,
     create: () => Promise<StoredPet>,
-  ): Promise<CreatedPet> {
+  ): Promise<CreateOnceResult> {
     const stored = this.#find(newPet, key);
     if (stored !== undefined) return stored;
     try {
@@ -62,7 +66,7 @@ export class KeyedCreates {
     }
   }
 
-  #find(newPet: NewPet, key: KeyHash): CreatedPet | undefined {
+  #find(newPet: NewPet, key: KeyHash): CreateOnceResult | undefined {
     const stored = findStored(this.#tables, key);
     return stored && { pet: replayedPet(stored, newPet), isReplayed: true };
   }

@@ -17,13 +17,13 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
   const pets = new PetTable();
   const keys = new IdempotencyKeys(systemClock);
   let isClosed = false;
-  for (const { id, text, status } of startingPets) pets.append({ id, text, status });
+  for (const pet of startingPets) pets.append(pet);
   const add = (values: NewPet): StoredPet => {
     if (isClosed) throw new StoreUnavailableError(CLOSED);
     if (!pets.hasIdsFor(1)) throw new StoreUnavailableError(NO_ID_LEFT);
     const id = pets.lastId + 1n;
-    const pet = { ...values, id, text: formatPet(id, formatMembers(values)) };
-    pets.append({ id, text: pet.text, status: values.status });
+    const pet = { id, text: formatPet(id, formatMembers(values)), status: values.status };
+    pets.append(pet);
     return pet;
   };
   return {

@@ -16,20 +16,13 @@
 
 import { INT64_MAX } from '../base/int64.ts';
 import { systemMemory, type Memory } from '../base/system.ts';
-import { MAX_LIMIT, PET_STATUSES, type PetStatus, type StoredPet } from '../pets/pet.ts';
-import type { PetCount, PetPage, PetQuery } from '../pets/pet-store.ts';
-import { formatPets, PET_SEPARATOR, TextPage, TextPet } from '../pets/pet-text.ts';
+import { PET_STATUSES, type PetStatus, type StoredPet } from '../pets/pet.ts';
+import type { PageQuery, PetCount, StoredPage } from '../pets/pet-store.ts';
+import { formatPets, PET_SEPARATOR, storedPet } from '../pets/pet-text.ts';
 import { Column, IdRanges } from './columns.ts';
 
 const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
 const BRACE = 0x7d;
-
-/** A pet for the table: its id must be greater than `lastId`. */
-export interface TablePet {
-  readonly id: bigint;
-  readonly text: string;
-  readonly status: PetStatus | undefined;
-}
 
 /** Consecutive pets, for one commit. */
 export interface PetBatch {
@@ -61,7 +54,7 @@ export class PetTable {
   readonly #ids: IdRanges;
   readonly #byStatus: Readonly<Record<PetStatus, Column<Uint32Array>>>;
   /** The cached pages, the oldest first, by the position of their first pet and their limit. */
-  readonly #pages: Readonly<Record<PetStatus | 'any', Map<number, PetPage>>> = {
+  readonly #pages: Readonly<Record<PetStatus | 'any', Map<number, StoredPage>>> = {
     any: new Map(),
     available: new Map(),
     pending: new Map(),
@@ -92,7 +85,7 @@ export class PetTable {
   }
 
   /** Makes room for these pets, so that adding them cannot fail. */
-  reserve(pets: readonly TablePet[]): void {
+  reserve(pets: readonly StoredPet[]): void {
     let bytes = 0;
     for (const { text } of pets) bytes += Buffer.byteLength(text) + SEPARATOR.length;
     this.#chunkFor(bytes);
@@ -101,7 +94,8 @@ export class PetTable {
     for (const status of PET_STATUSES) this.#byStatus[status].reserve(pets.length);
   }
 
-  append({ id, text, status }: TablePet): void {
+  /** Adds a pet whose id is greater than `lastId`. */
+  append({ id, text, status }: StoredPet): void {
     const chunk = this.#chunkFor(Buffer.byteLength(text) + SEPARATOR.length);
     this.#endPet(chunk, this.#usedBytes + chunk.write(text, this.#usedBytes), status);
     this.#ids.push(id);
@@ -134,10 +128,10 @@ export class PetTable {
 
   get(id: bigint): StoredPet | undefined {
     const index = this.#ids.indexOf(id);
-    return index === undefined ? undefined : new TextPet(id, this.#textBetween(index, index + 1));
+    return index === undefined ? undefined : storedPet(id, this.#textBetween(index, index + 1));
   }
 
-  list({ limit, status, after }: PetQuery): PetPage {
+  list({ limit, status, after }: PageQuery): StoredPage {
     const from = after === undefined ? 0 : this.#ids.countUpTo(after);
     const first = status === undefined ? from : this.#byStatus[status].countBelow(from);
     const pages = this.#pages[status ?? 'any'];
@@ -158,12 +152,9 @@ export class PetTable {
 
   /** Yields all pets, in ascending order of id. */
   *pets(): Generator<StoredPet> {
-    let after: bigint | undefined;
-    do {
-      const page = this.list({ limit: MAX_LIMIT, after });
-      yield* page.pets;
-      after = page.next;
-    } while (after !== undefined);
+    for (let index = 0; index < this.length; index += 1) {
+      yield storedPet(this.#ids.at(index), this.#textBetween(index, index + 1));
+    }
   }
 
   /**
@@ -203,7 +194,7 @@ export class PetTable {
   }
 
   /** Makes the page of `limit` pets from position `first` on, of all pets or of one status. */
-  #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
+  #makePage(first: number, limit: number, status: PetStatus | undefined): StoredPage {
     const indexes = status === undefined ? undefined : this.#byStatus[status];
     const length = indexes?.length ?? this.length;
     const end = Math.min(first + limit, length);
@@ -216,7 +207,7 @@ export class PetTable {
       at += to - from;
     }
     const next = end < length ? this.#ids.at(indexes?.at(end - 1) ?? end - 1) : undefined;
-    return new TextPage(formatPets(texts), next);
+    return { text: formatPets(texts), next };
   }
 
   /** Returns the index after the last pet of the chunk that has the pet at this index. */

@@ -23,9 +23,9 @@ import {
   FIRST_LINE_BYTES,
   MARK_LINE_BYTES,
   MAX_COMMIT_BYTES,
-  placeAtStart,
+  chainAtStart,
   wordOf,
-  type Place,
+  type Chain,
   type Word,
 } from './format.ts';
 import {
@@ -45,7 +45,7 @@ export type DataFileContent = Tables & (CommittedContent | { readonly form: 'arr
 export interface CommittedContent {
   readonly form: 'commits';
   readonly word: Word;
-  readonly place: Place;
+  readonly chain: Chain;
   /** Where the last commit begins. */
   readonly lastCommitAt: number;
   /** What follows it: all of the closing bracket and the line feeds, a part, or a torn commit. */
@@ -123,10 +123,10 @@ async function readCommits(source: Source, word: Word): Promise<DataFileContent>
   const proven = failed === -1 ? commits : commits.slice(0, failed);
   const provenEnd = proven.at(-1)?.end ?? FIRST_LINE_BYTES;
   const content = await readLines(withLineFeed(file, provenEnd), deps, provenEnd);
-  const { pets, keys, place, lastCommitAt } = content;
+  const { pets, keys, chain, lastCommitAt } = content;
   const end = await judgeEnd(source, provenEnd, pets.lastId);
-  if (end !== undefined && word !== 'clean' && place.end === provenEnd) {
-    return { pets, keys, place, lastCommitAt, form, word, end, sizeBytes };
+  if (end !== undefined && word !== 'clean' && chain.end === provenEnd) {
+    return { pets, keys, chain, lastCommitAt, form, word, end, sizeBytes };
   }
   const linesOf = (some: readonly FoundCommits[]): number =>
     some.reduce((sum, { lines }) => sum + lines, 0);
@@ -139,11 +139,11 @@ async function readCommits(source: Source, word: Word): Promise<DataFileContent>
   );
 }
 
-/** Reads lines from behind the first one on, up to the end or to what is no line. */
+/** Reads lines from behind the first one on, up to the end or to bytes that are no line. */
 async function readLines(file: Pick<DiskFile, 'read'>, deps: ReadDeps, end: number) {
   const { tables, reader } = startReading(deps);
   reader.markedEnd = FIRST_LINE_BYTES;
-  let { crc, mark } = placeAtStart();
+  let { crc, mark } = chainAtStart();
   const range = { start: FIRST_LINE_BYTES, end };
   const read = (bytes: Buffer, position: number): number => {
     const used = reader.readCommitted(bytes, position);
@@ -152,12 +152,12 @@ async function readLines(file: Pick<DiskFile, 'read'>, deps: ReadDeps, end: numb
     return used;
   };
   const unread = await readItems(file, range, deps.memory, MAX_LINE_BYTES, read);
-  const place = { end: unread.position, crc, mark };
+  const chain = { end: unread.position, crc, mark };
   const { lastCommitAt, markedEnd } = reader;
   const said = crcOfMark(mark);
   const isChained = said !== -1 && zlib.crc32(mark, said) === crc;
-  const isProven = markedEnd === place.end && (isChained || place.end === FIRST_LINE_BYTES);
-  return { ...tables, place, lastCommitAt, isProven, unread };
+  const isProven = markedEnd === chain.end && (isChained || chain.end === FIRST_LINE_BYTES);
+  return { ...tables, chain, lastCommitAt, isProven, unread };
 }
 
 /** The file up to an end behind a line, of which it may lack the line feed. */
@@ -214,7 +214,7 @@ export async function readProvenCommits(
       reader.readCommitted(...part),
     );
     if (start > position) onGap({ start: position, end: start });
-    // Proven lines that are no pets with ascending ids were put there by somebody else.
+    // Proven lines that are no pets with ascending ids were put there by another program.
     if (unread.position < end) onGap({ start: unread.position, end });
     position = end;
   }

@@ -1,8 +1,8 @@
 /**
  * Reads the lines of a data file, one pet each, through a window that moves over it.
  *
- * A file in the form of format.ts is proven by its marks, so its lines are only taken apart, without
- * an object for each pet. The lines of any other array are parsed.
+ * A file in the form of format.ts is proven by its marks, so its lines are only taken apart,
+ * without an object for each pet. The lines of any other array are parsed.
  */
 
 import zlib from 'node:zlib';
@@ -86,8 +86,8 @@ export class PetReader {
   }
 
   /**
-   * Reads the complete lines with which the bytes begin, as format.ts writes them, and returns where
-   * they end. What it accepts need not be a pet: only the marks prove that.
+   * Reads the complete lines with which the bytes begin, as format.ts writes them, and returns
+   * where they end. What it accepts need not be a pet: only the marks prove that.
    */
   readCommitted(bytes: Buffer, position: number): number {
     // A character for each byte: an index in the text is an offset in the bytes.
@@ -181,7 +181,9 @@ const BRACE = 0x7d;
 const COMMA = 0x2c;
 const ZERO = 0x30;
 
-/** By the last letter, in which they differ. A pet without a status has a digit or a colon there. */
+/**
+ * By the last letter, in which they differ. A pet without a status has a digit or a colon there.
+ */
 const STATUSES: ReadonlyMap<number, PetStatus> = new Map(
   PET_STATUSES.map((status) => [status.charCodeAt(status.length - 1), status]),
 );

@@ -1,6 +1,6 @@
 /**
- * The atomic write: a file is replaced as a whole, so that after a crash at any point it has its old
- * content or its new one.
+ * The atomic write: a file is replaced as a whole, so that after a crash at any point it has its
+ * old content or its new one.
  *
  *     write another file ─▶ sync it ─▶ give it the name ─▶ sync the folder
  *

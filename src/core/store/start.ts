@@ -3,7 +3,7 @@
  *
  *     found                                         then
  *     locked by another process                     refused
- *     a saved file, beside it or without it         refused: somebody has to look
+ *     a saved file, beside it or without it         refused: an operator has to look
  *     a journal of release 2 with no commit         renamed, and its keys are forgotten
  *     any other journal of release 2                refused
  *     nothing                                       a file without pets is made
@@ -39,7 +39,7 @@ import {
   withFile,
   type DiskFile,
 } from './disk.ts';
-import { placeAtStart } from './format.ts';
+import { chainAtStart } from './format.ts';
 import { emptyTables, readDataFile, type DataFileContent } from './read-data-file.ts';
 
 /** What a store works with, and tests replace. */
@@ -140,7 +140,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   // That a file has more keys than are kept is no loss.
   tables.keys.evicted = 0;
   const isCommits = content.form === 'commits';
-  const found = new DataFile(deps, locked, isCommits ? content.place : placeAtStart(), known);
+  const found = new DataFile(deps, locked, isCommits ? content.chain : chainAtStart(), known);
   if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
     try {
       await found.begin(content.lastCommitAt);
@@ -268,7 +268,9 @@ const MAX_OLD_JOURNAL_BYTES: number = 16 << 20;
 const JOURNAL_WITHOUT_PETS =
   /^[0-9a-f]{8} [0-9a-f]{8} \{"journal":1,[^\n]*\}\n(?:[0-9a-f]{8} [0-9a-f]{8} \{"keys":[^\n]*\}\n)?$/;
 
-/** A saved file may have pets that the data file lacks, and the other way round: refuses a start. */
+/**
+ * A saved file may have pets that the data file lacks, and the other way round: refuses a start.
+ */
 async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
   const saved = await filesBeside(deps, SAVED);
   if (saved.length === 0) return;
@@ -323,12 +325,12 @@ function logContent({ logger, path }: StoreDeps, content: DataFileContent): void
   } else if (content.end === 'torn') {
     logger('warn', 'Dropped a commit that was not complete, and so never acknowledged', {
       file: path,
-      byte: content.place.end,
-      bytes: content.sizeBytes - content.place.end,
+      byte: content.chain.end,
+      bytes: content.sizeBytes - content.chain.end,
       advice: IF_COPIED,
     });
   } else if (content.end === 'incomplete') {
-    const details = { file: path, byte: content.place.end, advice: IF_COPIED };
+    const details = { file: path, byte: content.chain.end, advice: IF_COPIED };
     logger('warn', 'Completed the end of the data file', details);
   }
 }

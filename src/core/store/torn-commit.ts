@@ -3,7 +3,7 @@
  * is dropped; anything else there is damage.
  *
  * For example, the power fails while `,{"id":3,"name":"Kit",…` is written over the closing bracket.
- * The disk has some of the 512-byte sectors of the write, and zeros in the place of others:
+ * The disk has some of the 512-byte sectors of the write, and zeros instead of others:
  *
  *     …}··mark··␊,{"id":3,"na000000000000000000│0000000000000000
  *     …}··mark··␊]␊0000000000000000000000000000│,"categoryId":7}··mark··␊]␊

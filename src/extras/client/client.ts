@@ -11,9 +11,9 @@ import { cut, quoteValue } from '../../core/base/quote.ts';
 import {
   MAX_LIMIT,
   stringifyPet,
-  type GivenPet as NewPet,
   type Pet,
-  type PetAccessQuery as PetQuery,
+  type PetInput,
+  type PetQuery,
   type PetStatus,
 } from '../../core/pets/pet.ts';
 import { invalidAnswer, petFrom, petsFrom, type ServiceResponse } from './responses.ts';
@@ -30,7 +30,7 @@ import {
 import { send, type PetStoreRequest, type SendOptions } from './send.ts';
 
 export { PetStoreError, stringifyPet };
-export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus, PetStoreErrorCode };
+export type { ClientErrorCode, Int64, Pet, PetInput, PetQuery, PetStatus, PetStoreErrorCode };
 
 /**
  * Every function rejects with a PetStoreError if the call fails, with a TypeError or RangeError if
@@ -66,7 +66,7 @@ export interface PetStoreClient {
    * says that no pet was added. With a key it also retries after no response, 500, 502, 503 and
    * 504, always with that key. If it rejects, the caller can use the same key again for 24 hours.
    */
-  createPet(newPet: NewPet, options?: CreateOptions): Promise<Pet>;
+  createPet(newPet: PetInput, options?: CreateOptions): Promise<Pet>;
 
   /**
    * Resolves with the pet with this id (`GET /pets/{petId}`). Rejects with a PetStoreError with the

@@ -7,7 +7,7 @@
 
 import { stringifyExactJson } from '../../core/base/exact-json.ts';
 import { toInt64 } from '../../core/base/int64.ts';
-import type { GivenPet, PetAccessQuery } from '../../core/pets/pet.ts';
+import type { PetInput, PetQuery } from '../../core/pets/pet.ts';
 
 /** Returns undefined if the text is not an absolute URL. Safari 16 has no URL.canParse. */
 export function parseUrl(text: string | URL): URL | undefined {
@@ -46,7 +46,7 @@ export function petsUrl(baseUrl: URL): URL {
 }
 
 /** Throws a TypeError or RangeError if `after` is not an int64. */
-export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetAccessQuery): URL {
+export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): URL {
   const url = petsUrl(baseUrl);
   if (limit !== undefined) url.searchParams.set('limit', String(limit));
   if (status !== undefined) url.searchParams.set('status', status);
@@ -55,7 +55,7 @@ export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetAccessQue
 }
 
 /** Returns the NewPet as JSON. Throws a TypeError or RangeError if a field is invalid. */
-export function encodeNewPet({ name, categoryId, status }: GivenPet): string {
+export function encodeNewPet({ name, categoryId, status }: PetInput): string {
   if (typeof name !== 'string') throw new TypeError('name must be a string');
   return stringifyExactJson({ name, categoryId: toInt64('categoryId', categoryId), status });
 }

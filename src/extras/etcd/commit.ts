@@ -10,10 +10,10 @@
  * reads a key later may keep it for up to an hour more.
  */
 
-import { stringifyPet, type NewPet, type PetStatus } from '../../core/pets/pet.ts';
-import { formatMembers, formatPet, InvalidPetError, petsIn } from '../../core/pets/pet-text.ts';
+import { stringifyPet, type NewPet, type StoredPet } from '../../core/pets/pet.ts';
+import { InvalidPetError, petsIn } from '../../core/pets/pet-text.ts';
 import type { KeyHash } from '../../core/store/idempotency-keys.ts';
-import type { TablePet } from '../../core/store/pet-table.ts';
+import { petsOf, queuedCreate, type QueuedCreate } from '../../core/store/queued-create.ts';
 
 /**
  * A commit is full with about 1,000 pets. A commit of the longest pet after others fits into a
@@ -27,16 +27,6 @@ const KEY_BYTES = 80;
 const MAX_MEMBERS_BYTES: number = (1 << 20) + 1024;
 export const MAX_PET_BYTES: number = MAX_MEMBERS_BYTES + BYTES_AROUND_PET;
 
-/** A NewPet that waits for its id. */
-export interface PendingPet {
-  /** The members in its text, as formatMembers wrote them. */
-  readonly members: string;
-  readonly status: PetStatus | undefined;
-  readonly key: KeyHash | undefined;
-  /** About how many bytes it takes in a commit. */
-  readonly bytes: number;
-}
-
 /** A key in a commit. */
 export interface CommitKey {
   readonly key: KeyHash;
@@ -49,38 +39,35 @@ export interface CommitKey {
 export interface Commit {
   readonly after: bigint;
   /** At least one. The ids are after + 1, after + 2 and so on, unless the pets were imported. */
-  readonly pets: readonly TablePet[];
+  readonly pets: readonly StoredPet[];
   /** The keys of the pets that came with one, in the order of their ids. */
   readonly keys: readonly CommitKey[];
 }
 
-type CommitOfTexts = Omit<Commit, 'pets'> & { readonly pets: readonly Pick<TablePet, 'text'>[] };
+type CommitOfTexts = Omit<Commit, 'pets'> & { readonly pets: readonly Pick<StoredPet, 'text'>[] };
 
-/** Returns the pet as it waits for its id. Throws InvalidPetError. */
-export function pendingPet(newPet: NewPet, key?: KeyHash): PendingPet {
-  const members = formatMembers(newPet);
-  const length = Buffer.byteLength(members);
-  if (length > MAX_MEMBERS_BYTES) {
-    throw new InvalidPetError(`a pet in this store has at most ${MAX_MEMBERS_BYTES} bytes`);
-  }
-  const bytes = length + BYTES_AROUND_PET + (key === undefined ? 0 : KEY_BYTES);
-  return { members, status: newPet.status, key, bytes };
+/** Returns the create of a pet that fits into a commit. Throws InvalidPetError. */
+export function fittingCreate(newPet: NewPet, key?: KeyHash): QueuedCreate {
+  const create = queuedCreate(newPet, key);
+  if (Buffer.byteLength(create.members) <= MAX_MEMBERS_BYTES) return create;
+  throw new InvalidPetError(`a pet in this store has at most ${MAX_MEMBERS_BYTES} bytes`);
 }
 
-/** Returns the commit that adds these pets after the id `after`. Their keys end at `expiresAt`. */
+/** Returns about how many bytes a create takes in a commit. */
+export function bytesInCommit({ members, key }: QueuedCreate): number {
+  return Buffer.byteLength(members) + BYTES_AROUND_PET + (key === undefined ? 0 : KEY_BYTES);
+}
+
+/** Returns the commit of these creates after the id `after`. Their keys end at `expiresAt`. */
 export function createCommit(
   after: bigint,
-  newPets: readonly PendingPet[],
+  creates: readonly QueuedCreate[],
   expiresAt: number,
 ): Commit {
-  const pets: TablePet[] = [];
-  const keys: CommitKey[] = [];
-  let id = after;
-  for (const { members, status, key } of newPets) {
-    id += 1n;
-    pets.push({ id, text: formatPet(id, members), status });
-    if (key !== undefined) keys.push({ key, id, expiresAt });
-  }
+  const pets = petsOf(creates, after);
+  const keys = creates.flatMap(({ key }, index): readonly CommitKey[] => {
+    return key === undefined ? [] : [{ key, id: pets[index]!.id, expiresAt }];
+  });
   return { after, pets, keys };
 }
 
@@ -101,7 +88,7 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   const keysAt = text.indexOf('],"keys":[');
   const end = keysAt === -1 ? text.length - COMMIT_END.length : keysAt;
   let lastId = after;
-  const pets: TablePet[] = [];
+  const pets: StoredPet[] = [];
   for (const pet of petsIn(text.toString('utf8', head.length, end + 1))) {
     if (pet instanceof Error || pet.id <= lastId) return undefined;
     lastId = pet.id;

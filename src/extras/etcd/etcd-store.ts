@@ -36,27 +36,28 @@ import {
   NO_ID_LEFT,
   OutcomeUnknownError,
   StoreUnavailableError,
-  type CreatedPet,
+  type CreateOnceResult,
+  type PageQuery,
   type PetCount,
-  type PetPage,
-  type PetQuery,
   type PetStore,
+  type StoredPage,
   type StoreStats,
 } from '../../core/pets/pet-store.ts';
-import { readNewPet, TextPet } from '../../core/pets/pet-text.ts';
+import { readNewPet } from '../../core/pets/pet-text.ts';
 import { CommitQueue, type Outcome } from '../../core/store/commit-queue.ts';
 import { CreateFigures } from '../../core/store/create-figures.ts';
 import { FailureReport } from '../../core/base/failure-report.ts';
 import { KeyedCreates } from '../../core/store/keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../../core/store/idempotency-keys.ts';
+import type { QueuedCreate } from '../../core/store/queued-create.ts';
 import type { AppliedLog } from './applied-log.ts';
 import { etcdClock, type StartDeps } from './calls.ts';
 import {
+  bytesInCommit,
   createCommit,
+  fittingCreate,
   FULL_COMMIT_BYTES,
-  pendingPet,
   type Commit,
-  type PendingPet,
 } from './commit.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster } from './join-cluster.ts';
@@ -78,7 +79,7 @@ type State = { readonly doubt: Doubt | undefined } & (
 );
 
 /** A create in the queue. */
-interface Waiting extends PendingPet {
+interface Waiting extends QueuedCreate {
   readonly since: number;
   readonly refuse: (error: StoreUnavailableError) => void;
 }
@@ -171,7 +172,7 @@ export class EtcdStore implements PetStore {
     ];
   }
 
-  async list(query: PetQuery): Promise<PetPage> {
+  async list(query: PageQuery): Promise<StoredPage> {
     await this.#caughtUp();
     return this.#deps.log.pets.list(query);
   }
@@ -186,14 +187,14 @@ export class EtcdStore implements PetStore {
   }
 
   async create(newPet: NewPet): Promise<StoredPet> {
-    return this.#figures.count(this.#create(pendingPet(readNewPet(newPet))));
+    return this.#figures.count(this.#create(fittingCreate(readNewPet(newPet))));
   }
 
-  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreateOnceResult> {
     const values = readNewPet(newPet);
-    const pet = pendingPet(values, key);
-    const create = (): Promise<StoredPet> => this.#create(pet);
-    const bytes = Buffer.byteLength(pet.members);
+    const queued = fittingCreate(values, key);
+    const create = (): Promise<StoredPet> => this.#create(queued);
+    const bytes = Buffer.byteLength(queued.members);
     return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
   }
 
@@ -304,16 +305,16 @@ export class EtcdStore implements PetStore {
 
   // Creates
 
-  async #create(pet: PendingPet): Promise<StoredPet> {
+  async #create(create: QueuedCreate): Promise<StoredPet> {
     const isClosing = this.#closing !== undefined;
     const cause = isClosing ? CLOSED : this.#whyNot(this.#queue.pendingCount + 1);
     if (cause !== undefined) throw new StoreUnavailableError(cause);
     const since = this.#deps.clock.now();
     return new Promise((resolve, reject) => {
-      const waiting = { ...pet, since, refuse: reject };
+      const waiting = { ...create, since, refuse: reject };
       this.#waiting.add(waiting);
       void this.#queue
-        .add(waiting, pet.bytes)
+        .add(waiting, bytesInCommit(waiting))
         .then(resolve, reject)
         .finally(() => this.#waiting.delete(waiting));
     });
@@ -367,7 +368,7 @@ export class EtcdStore implements PetStore {
     switch (result.kind) {
       case 'stored':
         this.#failures.clear();
-        return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
+        return commit.pets.map((pet) => ({ result: pet }));
       case 'conflict':
       case 'far behind': {
         // A process that is far behind would only lose the next slot, too.

@@ -1,4 +1,6 @@
-/** What a service has for people: the OpenAPI description, and perhaps the page and the reference. */
+/**
+ * What a service has for people: the OpenAPI description, and perhaps the page and the reference.
+ */
 
 import type { Extension, ServiceView } from '../../core/app/service-options.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';

@@ -7,15 +7,15 @@ import {
   createCommit,
   decodeCommit,
   encodeCommit,
-  pendingPet,
+  fittingCreate,
 } from '../../../src/extras/etcd/commit.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 /** When the keys of these commits are forgotten. */
 const EXPIRES_AT = Date.UTC(2100, 0);
 
-const rex = pendingPet({ name: 'Rex', categoryId: 7n });
-const tom = pendingPet({ name: 'Töm', categoryId: -1n, status: 'sold' });
+const rex = fittingCreate({ name: 'Rex', categoryId: 7n });
+const tom = fittingCreate({ name: 'Töm', categoryId: -1n, status: 'sold' });
 
 const TEXT =
   '{"after":7,"pets":[{"id":8,"name":"Rex","categoryId":7},' +
@@ -38,7 +38,7 @@ test('A text is read back as the commit that was written, whatever the clock say
     [2n ** 53n, 0],
     [INT64_MAX - 2n, 8.64e15],
   ] as const) {
-    const odd = pendingPet({ name: '\0\ud800\u2028"\\', categoryId: INT64_MAX });
+    const odd = fittingCreate({ name: '\0\ud800\u2028"\\', categoryId: INT64_MAX });
     const commit = createCommit(after, [odd, { ...tom, key: KEY }], timeOfDay);
     assert.deepEqual(decodeCommit(Buffer.from(encodeCommit(commit))), commit);
   }

@@ -10,6 +10,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { stringifyPet } from '../../../src/core/pets/pet.ts';
 import type { CallCount } from '../../../src/extras/etcd/calls.ts';
 import { gateway, needsEtcd, rangeOf, startCluster } from '../../support/etcd/cluster.ts';
 import {
@@ -134,7 +135,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
       await assert.rejects(store.create(rex), { ...REFUSED, message });
       assert.match(store.problem() ?? '', message);
       if (canRead) {
-        assert.equal((await store.get(1n))?.name, 'Rex');
+        assert.equal((await store.get(1n))?.text, stringifyPet({ id: 1n, ...rex }));
         await idle(time);
         // It is ready again without a create.
         await time.pass(READ_MS);

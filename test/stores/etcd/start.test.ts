@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stringifyPet } from '../../../src/core/pets/pet.ts';
 import type { CallResult } from '../../../src/extras/etcd/calls.ts';
 import { joiningOf } from '../../../src/extras/etcd/join-cluster.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
@@ -68,7 +69,7 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   assert.ok(stored > 8n, `${stored} pets stored`);
   isOver = true;
   await Promise.all(clients);
-  assert.equal((await far.get(stored))?.name, 'Rex');
+  assert.equal((await far.get(stored))?.text, stringifyPet({ id: stored, ...rex }));
 });
 
 test('A start visits each commit a few times, and reads no more at once than a response holds', async (t) => {

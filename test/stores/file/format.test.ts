@@ -42,7 +42,7 @@ test('A file is an array with a pet a line, and a mark at the end of each commit
   assert.ok(content.form === 'commits');
   const { end, word, lastCommitAt } = content;
   assert.deepEqual([end, word], ['whole', 'in use']);
-  assert.equal(content.place.end, bytes.length - 2);
+  assert.equal(content.chain.end, bytes.length - 2);
   assert.equal(lastCommitAt, bytes.indexOf(`,${TOM}`));
   assert.equal(content.keys.find(KEY), 3n);
 });
@@ -111,7 +111,7 @@ test('Random pets are read as they were written: by their marks, by the parser, 
     const cut = 36 + random.below(bytes.length - 36);
     const torn = await read(bytes.subarray(0, cut));
     const whole = ends.filter((end) => end <= cut + 1).length;
-    assert.ok(torn.form === 'commits' && torn.place.end === (ends[whole - 1] ?? 34), `${seed}`);
+    assert.ok(torn.form === 'commits' && torn.chain.end === (ends[whole - 1] ?? 34), `${seed}`);
   }
 });
 
@@ -125,7 +125,7 @@ test('A mark may be anywhere: across the end of a window, and of a window that h
       // Each mark is looked for if the end is torn.
       const torn = await read(bytes.subarray(0, -40));
       assert.ok(torn.form === 'commits' && torn.end === 'torn', `${window} ${offset}`);
-      assert.deepEqual([torn.place.end, torn.lastCommitAt], [ends[1], ends[0]]);
+      assert.deepEqual([torn.chain.end, torn.lastCommitAt], [ends[1], ends[0]]);
     }
   }
 });

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/core/base/int64.ts';
 import { systemMemory } from '../../../src/core/base/system.ts';
-import { PET_STATUSES, type PetStatus } from '../../../src/core/pets/pet.ts';
+import { PET_STATUSES, type PetStatus, type StoredPet } from '../../../src/core/pets/pet.ts';
 import { formatMembers, formatPet } from '../../../src/core/pets/pet-text.ts';
-import type { PetQuery } from '../../../src/core/pets/pet-store.ts';
-import { PetTable, type TablePet } from '../../../src/core/store/pet-table.ts';
+import type { PageQuery } from '../../../src/core/pets/pet-store.ts';
+import { PetTable } from '../../../src/core/store/pet-table.ts';
 import { rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
@@ -26,7 +26,7 @@ for (const [how, step] of Object.entries(steps)) {
       const gaps = Array.from({ length: rounds(500, 1500) }, () => step(random));
       const span = gaps.reduce((sum, gap) => sum + gap, 0n);
       const table = new PetTable();
-      const model: TablePet[] = [];
+      const model: StoredPet[] = [];
       let id = range === 'from 1 on' ? 0n : INT64_MAX - span;
       for (const gap of gaps) {
         id += gap;
@@ -47,7 +47,7 @@ test('A page is cached, unless it is the last one, or large; the oldest is evict
   for (let id = 1n; id <= 2000n; id += 1n) {
     table.append(petOf(id, id === 1000n ? 16_330 : id === 1001n ? 16_331 : 1, 'sold'));
   }
-  const isCached = (query: PetQuery): boolean => table.list(query) === table.list(query);
+  const isCached = (query: PageQuery): boolean => table.list(query) === table.list(query);
   for (const [limit, after, cached] of [
     [1, 0n, true],
     // The text of this page has 16,384 characters, and that of the next one 16,385.
@@ -102,22 +102,24 @@ test('Adding pets takes no memory if room was reserved for them', () => {
 });
 
 /** A pet whose name has so many characters, of two bytes each. */
-function petOf(id: bigint, length: number, status?: PetStatus): TablePet {
+function petOf(id: bigint, length: number, status?: PetStatus): StoredPet {
   const members = formatMembers({ name: 'é'.repeat(length), categoryId: 7n, status });
   return { id, text: formatPet(id, members), status };
 }
 
-function compareAll(table: PetTable, model: readonly TablePet[]): void {
+function compareAll(table: PetTable, model: readonly StoredPet[]): void {
   const ids = new Set(model.map(({ id }) => id));
-  for (const { id, text } of model) {
-    assert.equal(table.get(id)?.text, text);
+  assert.deepEqual([...table.pets()], model);
+  for (const pet of model) {
+    const { id } = pet;
+    assert.deepEqual(table.get(id), pet);
     for (const near of [id - 1n, id + 1n]) {
       assert.equal(table.get(near) !== undefined, ids.has(near));
     }
   }
 }
 
-function compare(table: PetTable, model: readonly TablePet[], random: Random): void {
+function compare(table: PetTable, model: readonly StoredPet[], random: Random): void {
   // Often one of the first, so that a page is asked for again after the table has grown.
   const among = random.oneIn(2) ? Math.min(5, model.length) : model.length;
   const near = model[random.below(among)]!.id + BigInt(random.below(5) - 2);

@@ -6,7 +6,7 @@ import {
   FILE_END,
   firstLine,
   lineOf,
-  placeAtStart,
+  chainAtStart,
   type Word,
 } from '../../../src/core/store/format.ts';
 import { readDataFile, type DataFileContent } from '../../../src/core/store/read-data-file.ts';
@@ -26,7 +26,7 @@ export function line(id: number | bigint, name = 'Rex', key?: string): Line {
 export function fileOf(commits: readonly (readonly Line[])[], word: Word = 'in use') {
   const parts = [firstLine(word)];
   const ends: number[] = [];
-  let tail = placeAtStart();
+  let tail = chainAtStart();
   for (const lines of commits) {
     const { bytes, next } = encodeCommit(lines.join('\n,'), tail, systemMemory);
     parts.push(bytes.subarray(0, -FILE_END.length));

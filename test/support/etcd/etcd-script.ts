@@ -13,6 +13,7 @@ import type { TestContext } from 'node:test';
 import type { Logger } from '../../../src/core/base/logger.ts';
 import { cut } from '../../../src/core/base/quote.ts';
 import { StoreUnavailableError } from '../../../src/core/pets/pet-store.ts';
+import { parsePet, splitPets } from '../../../src/core/pets/pet-text.ts';
 import type { CallKind, EtcdClock } from '../../../src/extras/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/extras/etcd/etcd-options.ts';
 import type { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
@@ -239,7 +240,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 /** The ids and names, or how many pets have each name. */
 async function petsOf(store: EtcdStore): Promise<string> {
-  const { pets } = await store.list({ limit: 1000 });
+  const pets = splitPets((await store.list({ limit: 1000 })).text).map(parsePet);
   const few = pets.map(({ id, name }) => `${id} ${cut(name, 9)}`).join(', ');
   return pets.length < 10 ? few || 'no pets' : countsOf(pets.map(({ name }) => name));
 }

@@ -5,7 +5,7 @@ import { etcdClock, type CallCount, type EtcdClock } from '../../../src/extras/e
 import type { ClusterOptions } from '../../../src/extras/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
-import { createCommit, encodeCommit, pendingPet } from '../../../src/extras/etcd/commit.ts';
+import { createCommit, encodeCommit, fittingCreate } from '../../../src/extras/etcd/commit.ts';
 import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/extras/etcd/slots.ts';
 import { SERVER_JS } from '../process/process.ts';
 import { run } from '../process/program.ts';
@@ -95,7 +95,7 @@ export async function openSimulated(
 export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly [string, Buffer]> {
   let previous = digestOf(decodeMeta('', meta).logId);
   for (let after = 0n; ; after += 1n) {
-    const value = encodeValue(previous, encodeCommit(createCommit(after, [pendingPet(rex)], 0)));
+    const value = encodeValue(previous, encodeCommit(createCommit(after, [fittingCreate(rex)], 0)));
     previous = digestOf(value);
     yield [new Layout(prefix).slot(after), value];
   }

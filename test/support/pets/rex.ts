@@ -1,14 +1,8 @@
 /** A pet for tests, and its text. */
 
 import type { NewPet } from '../../../src/core/pets/pet.ts';
-import { formatMembers } from '../../../src/core/pets/pet-text.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n };
 
 /** The text of a Rex with this id. */
 export const petText = (id: number | bigint): string => `{"id":${id},"name":"Rex","categoryId":7}`;
-
-/** The pet's members in its text. */
-export function pendingPet(newPet: NewPet): { readonly members: string } {
-  return { members: formatMembers(newPet) };
-}
