@@ -167,7 +167,7 @@ function respond(
   httpResponse: HttpResponse,
   options: ListenerOptions,
 ): void {
-  const { request } = exchange;
+  const { request, startedAt, path, keyName, operation } = exchange;
   const { status } = httpResponse;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
@@ -180,7 +180,8 @@ function respond(
   }
   if (!response.destroyed) sendResponse(response, httpResponse, headers);
   const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
-  options.onResponse({ ...exchange, status, bodyBytes });
+  // Named one by one: `...exchange` took a fifth of the time of a short read (Node 20).
+  options.onResponse({ request, startedAt, path, keyName, operation, status, bodyBytes });
 }
 
 /**
