@@ -218,6 +218,9 @@ const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
   ],
 ];
 
+/** How often a case is tried. */
+const TRIES = 5;
+
 for (const slip of GATE_SLIPS) {
   test(`A slip is noticed: ${slip[0]}`, async (t) => {
     const { createOpenNetworkServer } = await importOpenNetwork(plant(t, slip));
@@ -230,6 +233,9 @@ for (const slip of GATE_SLIPS) {
 for (const slip of SLIPS) {
   test(`A slip is noticed: ${slip[0]}`, async (t) => {
     const extra = await importOpenNetwork(plant(t, slip));
-    await assert.rejects(async () => CASES[slip[4]](t, extra));
+    // On a busy machine a connection may be read late, so that one case alone does not show it.
+    await assert.rejects(async () => {
+      for (let tries = 0; tries < TRIES; tries += 1) await CASES[slip[4]](t, extra);
+    });
   });
 }

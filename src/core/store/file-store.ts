@@ -2,7 +2,7 @@
  * The file store: a PetStore whose acknowledged pets outlive the process. All pets are in memory,
  * and in one file, to whose end each commit is written (format.ts).
  *
- *     create ─▶ queue ─▶ ids ─▶ room in memory ─▶ write ─▶ sync ─▶ memory, where reads see it ─▶ 201
+ *     create ─▶ queue ─▶ ids ─▶ room in memory ─▶ write ─▶ sync ─▶ table, seen by reads ─▶ 201
  *
  * A create has one of three outcomes: stored; refused, and nothing of it will ever appear; or
  * unknown, after a commit that may be on the disk or not: that commit is the *doubt*.

@@ -4,7 +4,7 @@
  *     [··32 blanks··␊                                       the first line: in use, or clean
  *     {"id":1,"name":"Rex","categoryId":7}··32 blanks··␊    a commit of one pet
  *     ,{"id":2,"name":"Tom","categoryId":7}␊                a commit of two pets
- *     ,{"id":3,"name":"Kit","categoryId":1,"idempotencyKey":"9f86d081884c7d659a2feaa0c55ad015"}··32 blanks··␊
+ *     ,{"id":3,"name":"Kit","categoryId":1,"idempotencyKey":"<32 hex digits>"}··32 blanks··␊
  *     ]␊
  *
  * A mark ends each commit: 32 spaces and tabs, which every JSON reader skips. They are the bits of

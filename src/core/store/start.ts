@@ -7,8 +7,8 @@
  *     a journal of release 2 with no commit         renamed, and its keys are forgotten
  *     any other journal of release 2                refused
  *     nothing                                       a file without pets is made
- *     commits up to a torn one, or the file's end   the torn one is dropped; the last one is written
- *                                                   again, and synced
+ *     commits up to a torn one, or the file's end   the torn one is dropped; the last one is
+ *                                                   written again, and synced
  *     another array, another name of the file, or   a new file in the form of format.ts replaces it
  *     a file whose sync has failed
  *     damage, or anything else                      refused
