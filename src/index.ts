@@ -4,6 +4,7 @@ export { createApp, openApp, type App } from './app.ts';
 export type { ApiKeyOption, NamedApiKey } from './core/app/api-keys.ts';
 export type { AppOptions } from './app.ts';
 export type { Logger, LogLevel } from './core/base/logger.ts';
+export type { LabelledSample, MeasuredValue, Measurement } from './core/base/measurement.ts';
 export { VERSION } from './core/base/version.ts';
 export { connectionsOf } from './core/http/http-server.ts';
 export type { Limits } from './core/http/limits.ts';
@@ -33,7 +34,6 @@ export type {
   PetCount,
   PetStore,
   StoredPage,
-  StoreStats,
   WherePetsAre,
 } from './core/pets/pet-store.ts';
 export {

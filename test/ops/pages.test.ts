@@ -12,10 +12,11 @@ import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Histogram } from '../../src/core/base/histogram.ts';
-import type { StoreStats } from '../../src/core/pets/pet-store.ts';
+import type { Measurement } from '../../src/core/base/measurement.ts';
+import { openFileStore } from '../../src/core/store/file-store.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { openSimulated } from '../support/etcd/opened-store.ts';
 import { freePort, KEY, listenFor, openService, RUNTIME } from '../support/http/service.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { end, portOf, runNode, startFor, startProgram } from '../support/process/process.ts';
@@ -35,22 +36,25 @@ function writeFiles(t: TestContext): string {
 }
 
 /** Not of the service's own class: a store of another program may have its own. */
-const HISTOGRAM = { bounds: [1, 2], counts: [3, 0, 2], sum: 9 } as unknown as Histogram;
+const HISTOGRAM: Measurement['value'] = { bounds: [1, 2], counts: [3, 0, 2], sum: 9 };
 
-/** All that the two kinds of store measure. */
-const STATS: Required<StoreStats> = {
-  ...{ refusedCreates: 1, unknownCreates: 1, queueLength: 1, keysHeld: 1, keysEvicted: 1 },
-  ...{ dataFileBytes: 1, conflicts: 1 },
-  ...{ commitPets: HISTOGRAM, commitSeconds: HISTOGRAM },
-  barrierSeconds: HISTOGRAM,
-  calls: [{ call: 'put', outcome: 'ok', endpoint: 'http://e:1', value: 1 }],
-};
+/** Resolves with all that the two kinds of store measure. */
+async function measureStores(t: TestContext): Promise<readonly Measurement[]> {
+  const files = await openFileStore({ path: join(tempDir(t), 'pets.json') });
+  const { store: cluster } = await openSimulated(t);
+  const rows = [...files.measurements(), ...cluster.measurements()];
+  for (const store of [files, cluster]) await store.close();
+  const byName = new Map(rows.map((row) => [row.name, row]));
+  const own = byName.get('petstore_store_commit_pets')!;
+  return [...byName.set(own.name, { ...own, value: HISTOGRAM }).values()];
+}
 
 /** Resolves with the text of all metrics. */
 async function scrape(t: TestContext): Promise<string> {
+  const rows = await measureStores(t);
   const store = {
     ...createMemoryStore(),
-    stats: () => STATS,
+    measurements: () => rows,
     durability: () => 'data file' as const,
   };
   const service = await openService(t, { store, runtime: RUNTIME });

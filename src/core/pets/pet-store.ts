@@ -5,8 +5,8 @@
  * (pet-text.ts). `count` and `problem` are synchronous.
  */
 
-import type { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
+import type { Measurement } from '../base/measurement.ts';
 import type { NewPet, PetStatus, StoredPet } from './pet.ts';
 
 /** A value that is known already, or the promise of one. */
@@ -61,8 +61,8 @@ export interface PetStore {
 
   // The rest is for the process that runs the store. A store may omit all of it.
 
-  /** What the store measures, if it does. */
-  stats?(): StoreStats;
+  /** What the store measures, if it does. Each row has another name. */
+  measurements?(): readonly Measurement[];
 
   /**
    * Resolves with the reason once the store cannot continue, its pets are safe, and only a new
@@ -88,35 +88,6 @@ export interface PetStore {
  * changed the data file; or in memory only, so that they are lost if the process ends.
  */
 export type WherePetsAre = 'data file' | 'saved file' | 'memory';
-
-/** What a store measures. The optional ones belong to one kind of store each. */
-export interface StoreStats {
-  /** Pets of each commit. */
-  readonly commitPets: Histogram;
-  /** Duration of each commit. */
-  readonly commitSeconds: Histogram;
-  /** Creates that failed with StoreUnavailableError. */
-  readonly refusedCreates: number;
-  /** Creates whose outcome is unknown. */
-  readonly unknownCreates: number;
-  /** Creates that wait for a commit. */
-  readonly queueLength: number;
-  /** Idempotency keys that are held, and those that were evicted before they expired. */
-  readonly keysHeld: number;
-  readonly keysEvicted: number;
-  /** The file store's: the length of its file. */
-  readonly dataFileBytes?: number;
-  /** The etcd store's: calls by purpose and result, and slots that another process took first. */
-  readonly calls?: readonly {
-    readonly call: string;
-    readonly outcome: string;
-    readonly endpoint: string;
-    readonly value: number;
-  }[];
-  readonly conflicts?: number;
-  /** How long each catch-up with the cluster took, which reads wait for. */
-  readonly barrierSeconds?: Histogram;
-}
 
 export interface CreateOnceResult {
   readonly pet: StoredPet;

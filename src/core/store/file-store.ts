@@ -28,6 +28,7 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
+import type { Measurement } from '../base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { systemClock, systemMemory, type Clock } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
@@ -41,7 +42,6 @@ import {
   type PetCount,
   type PetStore,
   type StoredPage,
-  type StoreStats,
   type WherePetsAre,
 } from '../pets/pet-store.ts';
 import { readNewPet } from '../pets/pet-text.ts';
@@ -211,16 +211,16 @@ export class FileStore implements PetStore {
     return this.#tables.pets.hasIdsFor(1) ? this.#failures.recent : NO_ID_LEFT;
   }
 
-  stats(): StoreStats {
-    const { keys } = this.#tables;
-    const state = this.#state;
-    return {
-      ...(state.name === 'working' && { dataFileBytes: state.file.sizeBytes }),
-      ...this.#figures,
-      queueLength: this.#queue.length,
-      keysHeld: keys.length,
-      keysEvicted: keys.evicted,
+  measurements(): readonly Measurement[] {
+    const rows = this.#figures.measurements(this.#queue.length, this.#tables.keys);
+    if (this.#state.name !== 'working') return rows;
+    const length: Measurement = {
+      type: 'gauge',
+      name: 'petstore_store_data_file_bytes',
+      help: 'Length of the data file',
+      value: this.#state.file.sizeBytes,
     };
+    return [...rows, length];
   }
 
   /** Where all acknowledged pets are. */

@@ -8,10 +8,15 @@
  */
 
 import { systemClock, type Clock } from '../../core/base/system.ts';
-import type { StoreStats } from '../../core/pets/pet-store.ts';
 import type { Txn, TxnResponse } from './etcd-json.ts';
 
-export type CallCount = NonNullable<StoreStats['calls']>[number];
+/** How many calls there were for one purpose, with one result, at one endpoint. */
+export interface CallCount {
+  readonly call: CallKind | 'log in';
+  readonly outcome: CallResult['kind'];
+  readonly endpoint: string;
+  readonly value: number;
+}
 
 export type CallResult = TxnResponse | FailedCall;
 

@@ -29,6 +29,7 @@
  * three seconds after the store began to close.
  */
 
+import type { Measurement } from '../../core/base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../core/base/logger.ts';
 import type { NewPet, StoredPet } from '../../core/pets/pet.ts';
 import {
@@ -41,7 +42,6 @@ import {
   type PetCount,
   type PetStore,
   type StoredPage,
-  type StoreStats,
 } from '../../core/pets/pet-store.ts';
 import { readNewPet } from '../../core/pets/pet-text.ts';
 import { CommitQueue, type Outcome } from '../../core/store/commit-queue.ts';
@@ -203,17 +203,29 @@ export class EtcdStore implements PetStore {
     return this.#whyNot(1) ?? this.#failures.recent;
   }
 
-  stats(): StoreStats {
+  measurements(): readonly Measurement[] {
     const { calls, log } = this.#deps;
-    return {
-      ...this.#figures,
-      queueLength: this.#waiting.size,
-      keysHeld: log.keys.length,
-      keysEvicted: log.keys.evicted,
-      calls: calls.counts,
-      conflicts: this.#proposer.conflicts,
-      barrierSeconds: this.#barrier.seconds,
-    };
+    return [
+      ...this.#figures.measurements(this.#waiting.size, log.keys),
+      {
+        type: 'counter',
+        name: 'petstore_etcd_calls_total',
+        help: 'Calls to etcd, by purpose, result and endpoint',
+        value: calls.counts.map(({ value, ...labels }) => ({ labels, value })),
+      },
+      {
+        type: 'counter',
+        name: 'petstore_etcd_conflicts_total',
+        help: 'Slots that another process took first',
+        value: this.#proposer.conflicts,
+      },
+      {
+        type: 'histogram',
+        name: 'petstore_etcd_barrier_duration_seconds',
+        help: 'Wait of reads for etcd',
+        value: this.#barrier.seconds,
+      },
+    ];
   }
 
   drain(): void {

@@ -2,12 +2,14 @@
  * Metrics, for a scraper with an API key.
  *
  * Each request costs a few additions here. All other figures are collected when the metrics are
- * read: the table in `readMetrics` has a row for each, with its type, name, help and value. The
- * metrics of the process have the names that Prometheus and its dashboards expect.
+ * read: the table in `readMetrics` has a row for each, with its type, name, help and value, and the
+ * store has rows of its own (`measurements`). The metrics of the process have the names that
+ * Prometheus and its dashboards expect.
  */
 
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../../core/base/histogram.ts';
+import type { LabelledSample, Measurement } from '../../core/base/measurement.ts';
 import { VERSION } from '../../core/base/version.ts';
 import type { ResponseSummary } from '../../core/http/handle-request.ts';
 import { textResponse } from '../../core/http/http-response.ts';
@@ -71,8 +73,10 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: METRICS_RIGHT,
-      handle: async () =>
-        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, eventLoop))),
+      async handle() {
+        const metrics = readMetrics(sources, responses, eventLoop);
+        return textResponse(200, TEXT_TYPE, metrics.map(encodeMetric).join(''));
+      },
     },
     close: () => eventLoop.disable(),
   };
@@ -108,15 +112,15 @@ interface KeyUse {
 
 const UNUSED: KeyUse = { requests: 0, lastUsedAt: 0 };
 
-/** Returns all metrics, of which those without a value have no lines. */
+/** Returns all metrics: those of the service, and what the store measures. */
 function readMetrics(
   sources: MetricsSources,
   responses: ResponseCounts,
   eventLoop: IntervalHistogram,
-): MetricTable {
+): readonly Measurement[] {
   const { runtime } = sources;
-  const store = sources.store().stats?.();
-  const where = sources.store().durability?.();
+  const store = sources.store();
+  const where = store.durability?.();
   const running = runtime?.processStats?.();
   const uses = Array.from(sources.keyNames(), (name) => {
     return { name, ...(responses.byKey.get(name) ?? UNUSED) };
@@ -124,7 +128,7 @@ function readMetrics(
   const operations = [...responses.byOperation];
   // The monotonic clock measures the age of a use, since the time of day may have been corrected.
   const startOfClock = sources.timeOfDay() - performance.now();
-  return {
+  const table: MetricTable = {
     counter: {
       petstore_http_requests_total: [
         'Responses by operation, or none, and HTTP status',
@@ -139,14 +143,6 @@ function readMetrics(
         'Requests with a valid API key, by its name, empty for keys without one',
         uses.map(({ name, requests }) => ({ labels: { key: name }, value: requests })),
       ],
-      petstore_store_refused_creates_total: ['Creates that were refused', store?.refusedCreates],
-      petstore_store_unknown_creates_total: ['Creates with unknown outcome', store?.unknownCreates],
-      petstore_store_evicted_idempotency_keys_total: ['Keys dropped for room', store?.keysEvicted],
-      petstore_etcd_calls_total: [
-        'Calls to etcd, by purpose, result and endpoint',
-        store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
-      ],
-      petstore_etcd_conflicts_total: ['Slots that another process took first', store?.conflicts],
       petstore_http_refused_connections_total: [
         'Connections that were refused, since too many were open',
         runtime?.refusedConnections?.(),
@@ -162,17 +158,11 @@ function readMetrics(
           value: lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
         })),
       ],
-      petstore_pets: [
-        'Pets by status, empty for pets without a status',
-        byStatus(sources.store().count()),
-      ],
+      petstore_pets: ['Pets by status, empty for pets without a status', byStatus(store.count())],
       petstore_store_can_store: [
         '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
         sources.unreadiness() === undefined ? 1 : 0,
       ],
-      petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
-      petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],
-      petstore_store_data_file_bytes: ['Length of the data file', store?.dataFileBytes],
       petstore_store_pets_location: [
         '1 for what has all acknowledged pets: the data file, a saved file, or only memory',
         where && LOCATIONS.map((at) => ({ labels: { at }, value: at === where ? 1 : 0 })),
@@ -192,21 +182,19 @@ function readMetrics(
         'Time of a request until its response, by operation, without its wait in a pipeline',
         operations.map(([operation, { duration }]) => ({ labels: { operation }, value: duration })),
       ],
-      petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
-      petstore_store_commit_duration_seconds: ['Time of a commit', store?.commitSeconds],
-      petstore_etcd_barrier_duration_seconds: ['Wait of reads for etcd', store?.barrierSeconds],
     },
   };
+  return [...rowsOf(table), ...(store.measurements?.() ?? [])];
 }
 
-function byStatus({ total, byStatus }: PetCount): readonly Sample[] {
+function byStatus({ total, byStatus }: PetCount): readonly LabelledSample[] {
   const withStatus = PET_STATUSES.reduce((sum, status) => sum + byStatus[status], 0);
   const samples = PET_STATUSES.map((status) => ({ labels: { status }, value: byStatus[status] }));
   return [...samples, { labels: { status: '' as const }, value: total - withStatus }];
 }
 
 /** Returns the delay since the last call. The histogram has the times between two samples. */
-function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
+function readDelay(eventLoop: IntervalHistogram): readonly LabelledSample[] {
   const delay = [50, 99, 100].map((percentile) => {
     const seconds = (eventLoop.percentile(percentile) / 1e6 - EVENT_LOOP_RESOLUTION_MS) / 1000;
     return { labels: { percentile: `${percentile}` }, value: Math.max(0, seconds) };
@@ -217,39 +205,30 @@ function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
 
 /* The text format of Prometheus, version 0.0.4. */
 
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number | Histogram;
-}
-
-/** A number or a histogram is one sample without labels. Undefined: the metric has no lines. */
-type MetricValue = number | Histogram | readonly Sample[] | undefined;
-
 /** The metrics by type and name. */
-type MetricTable = Readonly<
-  Record<'counter' | 'gauge' | 'histogram', Readonly<Record<string, Metric>>>
->;
+type MetricTable = Readonly<Record<Measurement['type'], Readonly<Record<string, Metric>>>>;
 
-type Metric = readonly [help: string, value: MetricValue];
+/** Undefined: the metric has no lines. */
+type Metric = readonly [help: string, value: Measurement['value'] | undefined];
 
-/** Returns the lines of all metrics. */
-function encodeMetrics(table: MetricTable): string {
-  const lines = Object.entries(table).flatMap(([type, metrics]) =>
-    Object.entries(metrics).map(([name, metric]) => encodeMetric(name, type, metric)),
-  );
-  return lines.join('');
+/** Returns a row for each metric that has a value. */
+function* rowsOf(table: MetricTable): Generator<Measurement> {
+  for (const type of ['counter', 'gauge', 'histogram'] as const) {
+    for (const [name, [help, value]] of Object.entries(table[type])) {
+      if (value !== undefined) yield { type, name, help, value };
+    }
+  }
 }
 
-function encodeMetric(name: string, type: string, [help, value]: Metric): string {
-  if (value === undefined) return '';
-  // Not `instanceof Histogram`: the histogram may be of another store's own class.
+/** Returns the lines of a metric. A number or a histogram is one sample without labels. */
+function encodeMetric({ type, name, help, value }: Measurement): string {
   const isList = typeof value === 'object' && 'length' in value;
   const samples = isList ? value : [{ labels: {}, value }];
   const lines = samples.map((sample) => encodeSample(name, sample));
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-function encodeSample(name: string, { labels, value }: Sample): string {
+function encodeSample(name: string, { labels, value }: LabelledSample): string {
   const all = encodeLabels(labels);
   if (typeof value !== 'object') return `${name}${all} ${value}\n`;
   let count = 0;
@@ -261,7 +240,7 @@ function encodeSample(name: string, { labels, value }: Sample): string {
   return `${buckets.join('')}${name}_sum${all} ${value.sum}\n${name}_count${all} ${count}\n`;
 }
 
-function encodeLabels(labels: Sample['labels']): string {
+function encodeLabels(labels: LabelledSample['labels']): string {
   const pairs = Object.entries(labels).map(([name, value]) => {
     // A backslash, a quote or a line feed.
     return `${name}="${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;

@@ -14,7 +14,6 @@ import { stringifyPet } from '../../../src/core/pets/pet.ts';
 import type { CallCount } from '../../../src/extras/etcd/calls.ts';
 import { gateway, needsEtcd, rangeOf, startCluster } from '../../support/etcd/cluster.ts';
 import {
-  callsOf,
   idle,
   init,
   jumpingClock,
@@ -25,6 +24,7 @@ import {
 } from '../../support/etcd/opened-store.ts';
 import { isWhole } from '../../support/extent.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { measured } from '../../support/measured.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { CERTIFICATE_PEM, EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
@@ -88,7 +88,7 @@ async function expectRefusal(
   error: object,
 ): Promise<void> {
   const read = assert.rejects(async () => store.get(1n), error);
-  await until(() => callsOf(store, { call: 'read', outcome }) > 0);
+  await until(() => measured(store, 'etcd_calls_total', { call: 'read', outcome }) > 0);
   await idle(time);
   await time.pass(READ_MS);
   const late = nextTurn().then(() => assert.fail('The read is not refused in time'));
@@ -150,7 +150,11 @@ describe('What real members refuse', { concurrency: 4 }, () => {
         const refused = new RegExp(`^The etcd cluster refuses: .*${cause}$`);
         await assert.rejects(openStore(t, options), { ...REFUSED, message: refused });
       }
-      assert.equal(callsOf(store, { call: 'create', outcome }), 1, 'the others are not proposed');
+      assert.equal(
+        measured(store, 'etcd_calls_total', { call: 'create', outcome }),
+        1,
+        'the others are not proposed',
+      );
       await set(opened, false);
       await idle(time);
       // After so long the password is sent again.
@@ -174,7 +178,11 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     for (; !isOut(); await nextTurn()) await time.pass(250);
     await read;
     await assert.rejects(store.create(rex), REFUSED);
-    assert.equal(callsOf(store, { call: 'create' }), 0, 'no create is proposed any more');
+    assert.equal(
+      measured(store, 'etcd_calls_total', { call: 'create' }),
+      0,
+      'no create is proposed any more',
+    );
     second?.restart();
     await opened.ready([first!, second!]);
     // Ends the requests that were sent before.
@@ -211,7 +219,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     const two = ['http://127.0.0.1:9', ...endpoints];
     const store = await openStore(t, { ...options, endpoints: two });
     assert.equal((await store.create(rex)).id, 1n);
-    assert.equal(callsOf(store, { call: 'log in', outcome: 'answered' }), 1);
+    assert.equal(measured(store, 'etcd_calls_total', { call: 'log in', outcome: 'answered' }), 1);
   });
 
   test('With TLS etcd and the store check certificates', needsEtcd, async (t) => {

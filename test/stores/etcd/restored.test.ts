@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import {
-  callsOf,
   idle,
   init,
   jumpingClock,
@@ -18,6 +17,7 @@ import {
   standingClock,
 } from '../../support/etcd/opened-store.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { measured } from '../../support/measured.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 
@@ -83,7 +83,7 @@ test('A process ends its work after a backup is restored, idle or not', needsEtc
   await later.pass(BEAT_MS);
   await until(() => strange.length === 2);
   // Ten seconds after the first response, and not before.
-  const calls = (): number => callsOf(next, { call: 'read' });
+  const calls = (): number => measured(next, 'etcd_calls_total', { call: 'read' });
   const before = calls();
   await later.pass(9_999);
   await until(() => isLost || calls() > before + 1);

@@ -35,6 +35,7 @@ import { withFile } from '../../../src/core/store/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/core/store/file-store.ts';
 import { readDataFile } from '../../../src/core/store/read-data-file.ts';
 import { PetTable } from '../../../src/core/store/pet-table.ts';
+import { measured } from '../measured.ts';
 import { REX } from '../pets/rex.ts';
 import { countsOf, outcomeOf, type Begin, type Script } from '../script.ts';
 import { TestClock } from '../test-clock.ts';
@@ -210,8 +211,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   async responses(script) {
     const texts = await Promise.all(script.sent.splice(0));
     const counts = countsOf(texts.map((text) => text.replace(/^(stored) \d+/, '$1')));
-    const { refusedCreates, unknownCreates } = script.store!.stats();
-    return `${counts}\n${refusedCreates} are counted as refused, ${unknownCreates} as unknown`;
+    const refused = measured(script.store!, 'store_refused_creates_total');
+    const unknown = measured(script.store!, 'store_unknown_creates_total');
+    return `${counts}\n${refused} are counted as refused, ${unknown} as unknown`;
   },
   async pass({ clock }, seconds) {
     for (let second = 0; second < Number(seconds); second += 1) await clock.pass(1000);

@@ -18,6 +18,7 @@ import type { CallKind, EtcdClock } from '../../../src/extras/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/extras/etcd/etcd-options.ts';
 import type { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
+import { measured } from '../measured.ts';
 import { REX } from '../pets/rex.ts';
 import { ROOT } from '../project.ts';
 import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
@@ -194,10 +195,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   responses: async ({ sent }) => countsOf(await Promise.all(sent.splice(0))),
   close: (_, _text, store) => store.close().then(() => 'closed'),
   drain: (_, _text, store) => store.drain(),
-  conflicts: (_, _text, store) => `${store.stats().conflicts} conflicts`,
+  conflicts: (_, _text, store) => `${measured(store, 'etcd_conflicts_total')} conflicts`,
   failures: (_, _text, store) => {
-    const { refusedCreates, unknownCreates } = store.stats();
-    return `${refusedCreates} refused, ${unknownCreates} unknown`;
+    const refused = measured(store, 'store_refused_creates_total');
+    return `${refused} refused, ${measured(store, 'store_unknown_creates_total')} unknown`;
   },
   problem: (_, _text, store) => `problem: ${store.problem()}`,
   log: ({ events }) => countsOf(events.splice(0)) || 'nothing is logged',

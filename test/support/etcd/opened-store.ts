@@ -1,7 +1,7 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a test's clock. */
 
 import type { TestContext } from 'node:test';
-import { etcdClock, type CallCount, type EtcdClock } from '../../../src/extras/etcd/calls.ts';
+import { etcdClock, type EtcdClock } from '../../../src/extras/etcd/calls.ts';
 import type { ClusterOptions } from '../../../src/extras/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
@@ -99,13 +99,4 @@ export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly 
     previous = digestOf(value);
     yield [new Layout(prefix).slot(after), value];
   }
-}
-
-/** Returns how many calls there were with these values. */
-export function callsOf(store: EtcdStore, values: Partial<CallCount>): number {
-  const names = Object.keys(values) as (keyof CallCount)[];
-  return store
-    .stats()
-    .calls!.filter((call) => names.every((name) => call[name] === values[name]))
-    .reduce((sum, { value }) => sum + value, 0);
 }
