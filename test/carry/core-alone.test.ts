@@ -16,7 +16,11 @@ import { ROOT } from '../support/process/carry.ts';
 import { end, KEY, runNode, startProgram, type Process } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 
-const folder = tempDir({ after });
+const services: Process[] = [];
+const endAll = (): Promise<unknown> =>
+  Promise.all(services.map((service) => end(service, 'SIGKILL')));
+/** Removed when no process writes into it any more. */
+const folder = tempDir({ after: (remove) => after(() => endAll().then(remove)) });
 const PROGRAM = 'test/carry/serve-core.ts';
 mkdirSync(join(folder, 'test/carry'), { recursive: true });
 cpSync(join(ROOT, 'src/core'), join(folder, 'src/core'), { recursive: true });
@@ -35,7 +39,7 @@ const compiled = await runNode([join(ROOT, 'node_modules/typescript/bin/tsc')], 
 async function serve(path: string): Promise<{ readonly service: Process; readonly port: number }> {
   const program = join(folder, 'dist/test/carry/serve-core.js');
   const service = startProgram(process.execPath, [program, path, '0', KEY], { cwd: folder });
-  after(() => end(service, 'SIGKILL'));
+  services.push(service);
   const pattern = /port: (\d+)/;
   await service.wrote(() => pattern.test(service.stdout()));
   return { service, port: Number(pattern.exec(service.stdout())![1]) };
