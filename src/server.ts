@@ -95,10 +95,13 @@ function printError(message: string): void {
   write(process.stderr, `petstore: ${message}`);
 }
 
+/** A mistake in the configuration that only the system finds. */
+class ConfigurationError extends Error {}
+
 /** Ends the process even if the server listens: it must not stay half started. */
 function exitWithError(error: unknown): never {
   printError(messageOf(error));
-  process.exit(1);
+  process.exit(error instanceof ConfigurationError ? 2 : 1);
 }
 
 const env = { ...process.env };
@@ -111,7 +114,7 @@ const context = { env, print, printError, showProgress };
 process.exitCode = await runProgram(process.argv.slice(2), service, context);
 
 async function run(config: Config): Promise<void> {
-  const { host, port, options, generatedKey, apiKeySource } = config;
+  const { options, generatedKey, apiKeySource } = config;
   const [sentence, details] = describeBackend(options);
   const app = createApp({
     ...options,
@@ -150,7 +153,7 @@ async function run(config: Config): Promise<void> {
   // inherited socket, clients wait in its queue until the service has started.
   if (isInherited) await open();
   if (isStopping) return;
-  const address = await listen(server, host, port, isInherited);
+  const address = await listen(server, config, isInherited);
   const { prefix = '' } = options;
   const url = address === undefined ? undefined : `${address}${prefix}`;
   await open();
@@ -185,8 +188,7 @@ function describeBackend({ dataFile, memory, etcd }: AppOptions): readonly [stri
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */
 async function listen(
   server: Server,
-  host: string,
-  port: number,
+  { host, hostName, port }: Config,
   isInherited: boolean,
 ): Promise<string | undefined> {
   if (isInherited) server.listen({ fd: INHERITED_FD }, INHERITED_BACKLOG);
@@ -194,8 +196,14 @@ async function listen(
   try {
     await once(server, 'listening');
   } catch (error) {
-    const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    const socket = isInherited ? 'the inherited socket' : `${host}, port ${port}`;
+    const { code } = error as NodeJS.ErrnoException;
+    // conda and tcsh set HOST to a name of their own. An address may come later, but not a name.
+    if (code === 'ENOTFOUND') {
+      const sentence = `must be an address or a name of this machine, not ${quote(host)}`;
+      throw new ConfigurationError(`${hostName} ${sentence}: ${messageOf(error)}`);
+    }
+    const isInUse = code === 'EADDRINUSE';
+    const socket = isInherited ? 'the inherited socket' : `${host} (${hostName}), port ${port}`;
     const cause = isInUse ? 'the port is in use' : messageOf(error);
     throw new Error(`Cannot listen on ${socket}: ${cause}`);
   }

@@ -8,7 +8,9 @@ import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 import { isObject } from '../base/exact-json.ts';
 import type { Logger } from '../base/logger.ts';
 import {
+  aText,
   condition,
+  disguiseOf,
   memberProblems,
   mustBe,
   matching,
@@ -65,7 +67,7 @@ export interface AppOptions {
 const aFunction = condition('a function', (value) => typeof value === 'function');
 const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
 
-export const aFile: Check = condition(
+export const aFile: Check = aText(
   'the path of a file, without a slash at its end, or its file: URL',
   (value) => pathOf(value) !== undefined,
 );
@@ -150,7 +152,8 @@ export function pathOf(file: unknown): string | undefined {
   try {
     const isUrl = file instanceof URL || (typeof file === 'string' && file.startsWith('file://'));
     const path = isUrl ? fileURLToPath(file) : file;
-    return typeof path === 'string' && /[^/]$/.test(path) ? path : undefined;
+    if (typeof path !== 'string' || (!isUrl && disguiseOf(path) !== undefined)) return undefined;
+    return /[^/]$/.test(path) ? path : undefined;
   } catch {
     return undefined;
   }

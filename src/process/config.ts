@@ -7,13 +7,14 @@
  * compose files and shells leave out a value in this way.
  */
 
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { createApiKey } from '../app/api-keys.ts';
 import { readApiKeys, type ApiKeySource, type GivenText } from '../app/read-api-keys.ts';
 import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
 import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
-import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
+import { aText, mustBe, problemTexts, type Problem } from '../base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
 
@@ -67,6 +68,8 @@ export interface Config {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
+  /** The flag or the variable that the host came from, or both if it is the default. */
+  readonly hostName: string;
   readonly options: AppOptions;
   /** The only API key, if none is configured. */
   readonly generatedKey: string | undefined;
@@ -96,13 +99,20 @@ export async function readConfig(
   const keys = await readApiKeys(apiKeySource, readTextFile);
   const apiKeys = generatedKey === undefined ? keys.apiKeys : [generatedKey];
   const options = { page: true, ...others, ...backendOf(values), apiKeys };
-  problems.push(...integer(0, 65_535)(port, 'port'));
+  problems.push(...integer(0, 65_535)(port, 'port'), ...aHost(host, 'host'));
   // What is wrong with the keys has been found, and where they are.
   problems.push(...optionProblems(options).filter(({ option }) => !option.startsWith('apiKeys')));
+  mistakes.push(...takenByNpm(env, mistakes.length > 0));
   mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf), ...keys.mistakes);
   // All values are checked.
-  return { port, host, options, generatedKey, apiKeySource } as unknown as Config;
+  const hostName = nameOf('host');
+  return { port, host, hostName, options, generatedKey, apiKeySource } as unknown as Config;
 }
+
+const aHost = aText(
+  'an address or a name of this machine, such as 127.0.0.1',
+  (value) => isIP(String(value)) > 0 || /^[A-Za-z0-9._-]+$/.test(String(value)),
+);
 
 /**
  * Reads the options of etcd for a command, and adds what is wrong with them to the mistakes of the
@@ -184,6 +194,19 @@ function backendOf({ dataFile: named, memory, etcd }: Values): Values {
     return { dataFile: undefined, memory: file === undefined || { dataFile: file } };
   }
   return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined };
+}
+
+/** `npm start --memory` would silently start without it: npm takes what stands before `--`. */
+function takenByNpm(env: Environment, hasMistakes: boolean): readonly string[] {
+  const { npm_package_name: project, npm_lifecycle_event: script } = env;
+  if (project !== 'petstore' || script !== 'start') return [];
+  // npm has an option `prefix` of its own, and passes on each as a variable.
+  const flags = Object.keys(SERVICE_FLAGS).filter((flag) => flag !== 'prefix');
+  const taken = flags.filter((flag) => env[`npm_config_${flag.replaceAll('-', '_')}`]);
+  if (taken.length === 0 && hasMistakes) {
+    return ['npm passes on only what stands after --, as in npm start -- --port 8080'];
+  }
+  return taken.map((flag) => `npm took --${flag} for itself: write npm start -- --${flag}`);
 }
 
 /** Without this check, a misspelt variable would silently mean the default. */
