@@ -4,7 +4,7 @@
  *
  * Exit codes: 0 after a graceful shutdown, 1 if the service cannot start or must end early, 2 for a
  * mistake in the configuration, and 137 (SIGKILL) if a call of the disk hangs at its end. Log lines
- * go to standard error, the greeting to standard output.
+ * go to standard error, the greeting for people to standard output.
  */
 
 import { once } from 'node:events';
@@ -73,8 +73,10 @@ const service: Command = {
   flags: { ...SERVICE_FLAGS, version: 'plain' },
   words: Object.keys(COMMANDS),
   async read(line, { env }) {
-    // Before anything that takes time: without a listener, SIGHUP would end the process.
+    // Before anything that takes time: without a listener, SIGHUP would end the process, and
+    // SIGUSR1 would open the debugger to every program of the machine.
     process.on('SIGHUP', () => onHangUp());
+    process.on('SIGUSR1', (signal) => logger('warn', 'Ignored a signal', { signal }));
     const config = await readConfig(line, env, readApiKeysFile);
     return () => run(config).catch(exitWithError);
   },
@@ -127,7 +129,7 @@ async function run(config: Config): Promise<void> {
       processStats: () => readProcessStats(process),
     },
   });
-  const server = createHttpServer(app.listener);
+  const server = createHttpServer(app.listener, { keepAliveTimeout: config.idleTimeout * 1000 });
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));
   const onSignal = stopOnSignals(app, server);
@@ -166,7 +168,10 @@ async function run(config: Config): Promise<void> {
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, prefix, sentence, generatedKey, options.page === true));
+  // Elsewhere, a reader of all output gets JSON lines only: the line above says the same.
+  if (process.stdout.isTTY || generatedKey !== undefined) {
+    process.stdout.write(greeting(url, prefix, sentence, generatedKey, options.page === true));
+  }
 }
 
 /** Returns what follows "Petstore listens on … and", and the details for the log. */

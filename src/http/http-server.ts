@@ -87,8 +87,14 @@ function handleClientErrors(
     // stalled-connections.ts does the checks.
     const isRead = state !== 'waiting' && performance.now() - readSince > headersTimeout / 2;
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && !isRead) return;
+    // A browser opens connections in advance, and a 408 without a request would puzzle it.
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnused(socket)) return;
     refuse(socket, toApiError(error, maxHeaderSize));
   });
+}
+
+function isUnused(socket: Duplex): boolean {
+  return (socket as Partial<Socket>).bytesRead === 0;
 }
 
 /** What node:http adds to the errors of its parser. */

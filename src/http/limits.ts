@@ -22,8 +22,8 @@ export interface Limits {
   /** How often connections are checked: with node:http's 30 s the timeouts would be coarse. */
   readonly connectionsCheckingInterval: number;
   /**
-   * How long an idle connection is kept: longer than the 60 s of most proxies. A connection that
-   * receives bytes, but no request, has headersTimeout in addition.
+   * How long a connection is kept that is idle, or on which nothing was sent: longer than the 60 s
+   * of most proxies. One that receives bytes, but no request, has headersTimeout in addition.
    */
   readonly keepAliveTimeout: number;
   /**

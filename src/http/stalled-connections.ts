@@ -11,6 +11,7 @@
  */
 
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { Connection, PipelineQueue } from './pipelining.ts';
@@ -22,6 +23,8 @@ export function closeStalledConnections(
   limits: Limits,
 ): void {
   const { timeout, keepAliveTimeout, headersTimeout, maxConnections } = limits;
+  const idleLimit = ({ bytesRead }: Socket): number =>
+    bytesRead === 0 ? keepAliveTimeout : keepAliveTimeout + headersTimeout;
   const check = (): void => {
     const at = performance.now();
     for (const connection of connections.values()) {
@@ -29,7 +32,7 @@ export function closeStalledConnections(
       const sentBytes = sentBytesOf(connection);
       if (progress.isDue !== isDue || progress.sentBytes !== sentBytes) {
         connection.progress = { isDue, sentBytes, at };
-      } else if (at - progress.at > (isDue ? timeout : keepAliveTimeout + headersTimeout)) {
+      } else if (at - progress.at > (isDue ? timeout : idleLimit(socket))) {
         if (isDue || !isGivenAway(connection)) socket.destroy();
       }
       // A socket that is not read reports a reset only if it is written to.

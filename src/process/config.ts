@@ -15,11 +15,15 @@ import { aFile, integer, optionProblems, pathOf, type AppOptions } from '../app/
 import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { aText, mustBe, problemTexts, type Problem } from '../base/problem.ts';
+import { LIMITS } from '../http/limits.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_IDLE_S = LIMITS.keepAliveTimeout / 1000;
+/** The longest time of a balancer that is known is an hour. */
+const MAX_IDLE_S = 86_400;
 /** Under the working directory. */
 const DEFAULT_DATA_FILE = 'data/pets.json';
 
@@ -51,6 +55,11 @@ const SETTINGS: Readonly<Record<string, readonly [string, string, string]>> = {
     '<number>',
     `bytes of a body (${DEFAULT_BODY_LIMIT_BYTES})`,
   ],
+  idleTimeout: [
+    'PETSTORE_IDLE_TIMEOUT',
+    '<number>',
+    `seconds that an idle connection is kept (${DEFAULT_IDLE_S})`,
+  ],
   accessLog: ['PETSTORE_ACCESS_LOG', '[on|off]', 'log each response (off)'],
   page: ['PETSTORE_PAGE', '[on|off]', 'a page at / and a reference at /docs (on)'],
   corsOrigins: ['PETSTORE_CORS_ORIGIN', '<url,url>', 'origins of web pages to admit, or * (none)'],
@@ -70,6 +79,8 @@ export interface Config {
   readonly host: string;
   /** The flag or the variable that the host came from, or both if it is the default. */
   readonly hostName: string;
+  /** In seconds. */
+  readonly idleTimeout: number;
   readonly options: AppOptions;
   /** The only API key, if none is configured. */
   readonly generatedKey: string | undefined;
@@ -91,7 +102,8 @@ export async function readConfig(
   readTextFile: (path: string) => Promise<string>,
 ): Promise<Config> {
   const { values, given, nameOf, problems } = readSettings(env, flags);
-  const { port = DEFAULT_PORT, host = DEFAULT_HOST, apiKeysFile: _, ...others } = values;
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, idleTimeout = DEFAULT_IDLE_S } = values;
+  const { port: _port, host: _host, idleTimeout: _idle, apiKeysFile: _, ...others } = values;
   const apiKeySource = { list: given.get('apiKeys'), file: given.get('apiKeysFile') };
   const hasKeys = apiKeySource.list !== undefined || apiKeySource.file !== undefined;
   const generatedKey = hasKeys ? undefined : createApiKey();
@@ -100,13 +112,15 @@ export async function readConfig(
   const apiKeys = generatedKey === undefined ? keys.apiKeys : [generatedKey];
   const options = { page: true, ...others, ...backendOf(values), apiKeys };
   problems.push(...integer(0, 65_535)(port, 'port'), ...aHost(host, 'host'));
+  problems.push(...integer(1, MAX_IDLE_S)(idleTimeout, 'idleTimeout'));
   // What is wrong with the keys has been found, and where they are.
   problems.push(...optionProblems(options).filter(({ option }) => !option.startsWith('apiKeys')));
   mistakes.push(...takenByNpm(env, mistakes.length > 0));
   mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf), ...keys.mistakes);
   // All values are checked.
   const hostName = nameOf('host');
-  return { port, host, hostName, options, generatedKey, apiKeySource } as unknown as Config;
+  const process = { port, host, hostName, idleTimeout };
+  return { ...process, options, generatedKey, apiKeySource } as unknown as Config;
 }
 
 const aHost = aText(

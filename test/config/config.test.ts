@@ -73,6 +73,7 @@ const ROWS: readonly (readonly [
     ['pets/', 'file://host/x'],
   ],
   ['bodyLimitBytes', { 1: 1, 5242880: 5_242_880 }, 'an integer from 1 to 5242880', ['0', '1.5']],
+  ['idleTimeout', { 1: 1, 86400: 86_400 }, 'an integer from 1 to 86400', ['0', '86401', '65s']],
   ['accessLog', { on: true, off: false }, 'on or off', ['yes', 'true']],
   ['page', { on: true, off: false }, 'on or off', ['no']],
   [

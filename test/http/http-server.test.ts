@@ -78,6 +78,7 @@ test('A lingering close discards 8 MiB, and ends after 2 s without a byte, or af
 /** A connection: its socket, as far as it is looked at, and its state. */
 const IDLE = {
   isDue: false,
+  bytesRead: 9,
   bytesWritten: 0,
   /** The bytes that the kernel has not accepted yet. */
   writeQueueSize: 9000,
@@ -97,6 +98,7 @@ const CASES: readonly (readonly [string, Watched, Change, closed: number | undef
     (it, at) => (it.writeQueueSize = 9000 - Math.floor(at / 60)),
     undefined,
   ],
+  ['sends nothing', { ...IDLE, bytesRead: 0 }, () => undefined, 67],
   ['sends no request', IDLE, () => undefined, 77],
   ['sends a request in time', IDLE, (it, at) => (it.isDue = at > 70), 132],
   ['another program has taken', { ...IDLE, listeners: 0 }, () => undefined, undefined],
