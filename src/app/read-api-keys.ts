@@ -9,10 +9,10 @@
 
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/logger.ts';
 import { disguiseOf, IN_QUOTES, problemTexts, type Problem } from '../base/problem.ts';
+import { userName } from '../base/system.ts';
 import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 
 /** A setting that the user has given. */
@@ -79,15 +79,6 @@ function isLikePath(text: string): boolean {
 function causeOf(error: unknown, path: string): string {
   const cause = messageOf(error).replace(`, open '${path}'`, '');
   return /\b(EACCES|EPERM)\b/.test(cause) ? ` by ${userName()}: ${cause}` : `: ${cause}`;
-}
-
-function userName(): string {
-  try {
-    return `the user ${userInfo().username}`;
-  } catch {
-    // A container may run as a user id that has no name.
-    return 'the user of this process';
-  }
 }
 
 const MAX_FILE_BYTES: number = 1 << 20;

@@ -219,6 +219,25 @@ test('If the working directory was removed, the start is refused in one line', a
   assert.match(service.stderr(), /^petstore: ENOENT.*\n$/);
 });
 
+const PERMISSION = ['--permission', '--experimental-permission'].find((flag) =>
+  process.allowedNodeEnvironmentFlags.has(flag),
+);
+
+test("The service works under Node's permission model", async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const allowed = ['--allow-child-process', '--allow-fs-read=*', `--allow-fs-write=${folder}*`];
+  const net = ['--allow-net'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag));
+  const service = startProgram(
+    process.execPath,
+    [PERMISSION!, ...allowed, ...net, SERVER_JS, '--port', '0', '--data-file', dataFile],
+    { env: { PETSTORE_API_KEYS: KEY } },
+  );
+  t.after(() => end(service, 'SIGKILL'));
+  assert.equal((await addPet(await service.ready())).status, 201);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
 test('If no folder can be made for the data file, the start is refused', PROC, async (t) => {
   // mkdir with `recursive` of node:fs never ends here.
   const service = startOn(t, '/proc/nope/sub/pets.json');
