@@ -128,14 +128,24 @@ export function pathsIn(folder) {
     .sort();
 }
 
+/** What has the compiler: its package, and the one with its program for this machine. */
+const COMPILER = [
+  'typescript',
+  join('@typescript', `typescript-${process.platform}-${process.arch}`),
+];
+
 /** Installs the compiler with `npm ci`. Returns true if the compiler is installed. */
-export function install() {
-  if (existsSync(join(root, 'node_modules', 'typescript', 'package.json'))) return true;
+function install() {
+  const isInstalled = () =>
+    COMPILER.every((name) => existsSync(join(root, 'node_modules', name, 'package.json')));
+  if (isInstalled()) return true;
   console.log('Installing the compiler (npm ci), once');
   // Without a registry, npm's default waits between its attempts take over a minute.
   const waits = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=3000'];
-  const [npm, ...args] = npmCommand(['ci', '--no-audit', '--no-fund', ...waits]);
-  return run(npm, args);
+  // NODE_ENV=production and `omit` in an .npmrc leave out what is needed here.
+  const kinds = ['--include=dev', '--include=optional'];
+  const [npm, ...args] = npmCommand(['ci', '--no-audit', '--no-fund', ...waits, ...kinds]);
+  return run(npm, args) && isInstalled();
 }
 
 /**

@@ -18,7 +18,9 @@ import { isObject } from './core/base/exact-json.ts';
 import { safeLogger, silentLogger } from './core/base/logger.ts';
 import {
   assertNoProblems,
+  aText,
   condition,
+  disguiseOf,
   memberProblems,
   mustBe,
   type Check,
@@ -129,7 +131,7 @@ async function openStore(options: AppOptions, signal: AbortSignal): Promise<PetS
   return createMemoryStore(content.pets.pets());
 }
 
-export const aFile: Check = condition(
+export const aFile: Check = aText(
   'the path of a file, without a slash at its end, or its file: URL',
   (value) => pathOf(value) !== undefined,
 );
@@ -204,7 +206,8 @@ export function pathOf(file: unknown): string | undefined {
   try {
     const isUrl = file instanceof URL || (typeof file === 'string' && file.startsWith('file://'));
     const path = isUrl ? fileURLToPath(file) : file;
-    return typeof path === 'string' && /[^/]$/.test(path) ? path : undefined;
+    if (typeof path !== 'string' || (!isUrl && disguiseOf(path) !== undefined)) return undefined;
+    return /[^/]$/.test(path) ? path : undefined;
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@
  *
  * Exit codes: 0 after a graceful shutdown, 1 if the service cannot start or must end early, 2 for a
  * mistake in the configuration, and 137 (SIGKILL) if a call of the disk hangs at its end. Log lines
- * go to standard error, the greeting to standard output.
+ * go to standard error, the greeting for people to standard output.
  */
 
 import { once } from 'node:events';
@@ -74,8 +74,10 @@ const service: Command = {
   flags: { ...SERVICE_FLAGS, version: 'plain' },
   words: Object.keys(COMMANDS),
   async read(line, { env }) {
-    // Before anything that takes time: without a listener, SIGHUP would end the process.
+    // Before anything that takes time: without a listener, SIGHUP would end the process, and
+    // SIGUSR1 would open the debugger to every program of the machine.
     process.on('SIGHUP', () => onHangUp());
+    process.on('SIGUSR1', (signal) => logger('warn', 'Ignored a signal', { signal }));
     const config = await readConfig(line, env, readApiKeysFile);
     return () => run(config).catch(exitWithError);
   },
@@ -96,10 +98,13 @@ function printError(message: string): void {
   write(process.stderr, `petstore: ${message}`);
 }
 
+/** A mistake in the configuration that only the system finds. */
+class ConfigurationError extends Error {}
+
 /** Ends the process even if the server listens: it must not stay half started. */
 function exitWithError(error: unknown): never {
   printError(messageOf(error));
-  process.exit(1);
+  process.exit(error instanceof ConfigurationError ? 2 : 1);
 }
 
 const env = { ...process.env };
@@ -112,7 +117,7 @@ const context = { env, print, printError, showProgress };
 process.exitCode = await runProgram(process.argv.slice(2), service, context);
 
 async function run(config: Config): Promise<void> {
-  const { host, port, options, generatedKey, apiKeySource } = config;
+  const { options, generatedKey, apiKeySource } = config;
   const [sentence, details] = describeBackend(options);
   const app = createApp({
     ...options,
@@ -125,7 +130,8 @@ async function run(config: Config): Promise<void> {
       processStats: () => readProcessStats(process),
     },
   });
-  const server = createOpenNetworkServer(app.listener, {}, logger);
+  const limits = { keepAliveTimeout: config.idleTimeout * 1000 };
+  const server = createOpenNetworkServer(app.listener, limits, logger);
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));
   const onSignal = stopOnSignals(app, server);
@@ -151,7 +157,7 @@ async function run(config: Config): Promise<void> {
   // inherited socket, clients wait in its queue until the service has started.
   if (isInherited) await open();
   if (isStopping) return;
-  const address = await listen(server, host, port, isInherited);
+  const address = await listen(server, config, isInherited);
   const { prefix = '' } = options;
   const url = address === undefined ? undefined : `${address}${prefix}`;
   await open();
@@ -164,7 +170,10 @@ async function run(config: Config): Promise<void> {
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, prefix, sentence, generatedKey, options.page === true));
+  // Elsewhere, a reader of all output gets JSON lines only: the line above says the same.
+  if (process.stdout.isTTY || generatedKey !== undefined) {
+    process.stdout.write(greeting(url, prefix, sentence, generatedKey, options.page === true));
+  }
 }
 
 /** Returns what follows "Petstore listens on … and", and the details for the log. */
@@ -186,8 +195,7 @@ function describeBackend({ dataFile, memory, etcd }: AppOptions): readonly [stri
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */
 async function listen(
   server: Server,
-  host: string,
-  port: number,
+  { host, hostName, port }: Config,
   isInherited: boolean,
 ): Promise<string | undefined> {
   if (isInherited) server.listen({ fd: INHERITED_FD }, INHERITED_BACKLOG);
@@ -195,8 +203,14 @@ async function listen(
   try {
     await once(server, 'listening');
   } catch (error) {
-    const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    const socket = isInherited ? 'the inherited socket' : `${host}, port ${port}`;
+    const { code } = error as NodeJS.ErrnoException;
+    // conda and tcsh set HOST to a name of their own. An address may come later, but not a name.
+    if (code === 'ENOTFOUND') {
+      const sentence = `must be an address or a name of this machine, not ${quote(host)}`;
+      throw new ConfigurationError(`${hostName} ${sentence}: ${messageOf(error)}`);
+    }
+    const isInUse = code === 'EADDRINUSE';
+    const socket = isInherited ? 'the inherited socket' : `${host} (${hostName}), port ${port}`;
     const cause = isInUse ? 'the port is in use' : messageOf(error);
     throw new Error(`Cannot listen on ${socket}: ${cause}`);
   }

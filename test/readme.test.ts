@@ -194,7 +194,9 @@ for (const [page, prepare] of Object.entries(BEFORE)) {
     const port = String(await prepare(t, folder));
     const PATH = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
     // In a process group of its own, since a signal to npm does not reach the service.
-    const options = { cwd: folder, env: { PATH, PORT: port, HOME: folder }, detached: true };
+    const NODE_OPTIONS = '--import=data:text/javascript,process.stdout.isTTY=true';
+    const env = { PATH, PORT: port, HOME: folder, NODE_OPTIONS };
+    const options = { cwd: folder, env, detached: true };
     // Into a file: node makes a pipe that it shares with curl non-blocking, and curl loses output.
     const file = join(folder, 'printed');
     const out = openSync(file, 'a');

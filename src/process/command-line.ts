@@ -90,9 +90,10 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
     const hasNext = next !== undefined && !(next.startsWith('--') && kinds.has(next.slice(2)));
     const takesNext = hasNext && (kind === 'switch' ? LIKE_ON_OR_OFF.test(next) : kind !== 'plain');
     if (kind === undefined) {
-      const isShown = name !== '' && !isValue;
+      const isShown = (name !== '' && !isValue) || /^-[a-z]$/i.test(arg);
       const hint = hintFor(name, isShown ? [...kinds.keys()] : [], '--');
-      mistakes.push(`Unknown option ${isShown ? `--${name}` : `in argument ${at + 1}`}: ${hint}`);
+      const shown = isShown ? arg.replace(/=[^]*/, '') : `in argument ${at + 1}`;
+      mistakes.push(`Unknown option ${shown}: ${hint}`);
       lastUnknown = at;
       continue;
     }

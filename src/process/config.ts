@@ -7,6 +7,7 @@
  * compose files and shells leave out a value in this way.
  */
 
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { createApiKey } from '../core/app/api-keys.ts';
 import { readApiKeys, type ApiKeySource, type GivenText } from './read-api-keys.ts';
@@ -14,12 +15,16 @@ import { integer } from '../core/app/service-options.ts';
 import { aFile, optionProblems, pathOf, type AppOptions } from '../app.ts';
 import type { CommandLine, Environment, FlagKind } from './command-line.ts';
 import { nearest } from './nearest.ts';
-import { mustBe, problemTexts, type Problem } from '../core/base/problem.ts';
+import { aText, mustBe, problemTexts, type Problem } from '../core/base/problem.ts';
+import { LIMITS } from '../core/http/limits.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../core/http/request-body.ts';
 import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_IDLE_S = LIMITS.keepAliveTimeout / 1000;
+/** The longest time of a balancer that is known is an hour. */
+const MAX_IDLE_S = 86_400;
 /** Under the working directory. */
 const DEFAULT_DATA_FILE = 'data/pets.json';
 
@@ -51,6 +56,11 @@ const SETTINGS: Readonly<Record<string, readonly [string, string, string]>> = {
     '<number>',
     `bytes of a body (${DEFAULT_BODY_LIMIT_BYTES})`,
   ],
+  idleTimeout: [
+    'PETSTORE_IDLE_TIMEOUT',
+    '<number>',
+    `seconds that an idle connection is kept (${DEFAULT_IDLE_S})`,
+  ],
   accessLog: ['PETSTORE_ACCESS_LOG', '[on|off]', 'log each response (off)'],
   page: ['PETSTORE_PAGE', '[on|off]', 'a page at / and a reference at /docs (on)'],
   corsOrigins: ['PETSTORE_CORS_ORIGIN', '<url,url>', 'origins of web pages to admit, or * (none)'],
@@ -68,6 +78,10 @@ export interface Config {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
+  /** The flag or the variable that the host came from, or both if it is the default. */
+  readonly hostName: string;
+  /** In seconds. */
+  readonly idleTimeout: number;
   readonly options: AppOptions;
   /** The only API key, if none is configured. */
   readonly generatedKey: string | undefined;
@@ -89,7 +103,8 @@ export async function readConfig(
   readTextFile: (path: string) => Promise<string>,
 ): Promise<Config> {
   const { values, given, nameOf, problems } = readSettings(env, flags);
-  const { port = DEFAULT_PORT, host = DEFAULT_HOST, apiKeysFile: _, ...others } = values;
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, idleTimeout = DEFAULT_IDLE_S } = values;
+  const { port: _port, host: _host, idleTimeout: _idle, apiKeysFile: _, ...others } = values;
   const apiKeySource = { list: given.get('apiKeys'), file: given.get('apiKeysFile') };
   const hasKeys = apiKeySource.list !== undefined || apiKeySource.file !== undefined;
   const generatedKey = hasKeys ? undefined : createApiKey();
@@ -97,13 +112,22 @@ export async function readConfig(
   const keys = await readApiKeys(apiKeySource, readTextFile);
   const apiKeys = generatedKey === undefined ? keys.apiKeys : [generatedKey];
   const options = { page: true, ...others, ...backendOf(values), apiKeys };
-  problems.push(...integer(0, 65_535)(port, 'port'));
+  problems.push(...integer(0, 65_535)(port, 'port'), ...aHost(host, 'host'));
+  problems.push(...integer(1, MAX_IDLE_S)(idleTimeout, 'idleTimeout'));
   // What is wrong with the keys has been found, and where they are.
   problems.push(...optionProblems(options).filter(({ option }) => !option.startsWith('apiKeys')));
+  mistakes.push(...takenByNpm(env, mistakes.length > 0));
   mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf), ...keys.mistakes);
   // All values are checked.
-  return { port, host, options, generatedKey, apiKeySource } as unknown as Config;
+  const hostName = nameOf('host');
+  const process = { port, host, hostName, idleTimeout };
+  return { ...process, options, generatedKey, apiKeySource } as unknown as Config;
 }
+
+const aHost = aText(
+  'an address or a name of this machine, such as 127.0.0.1',
+  (value) => isIP(String(value)) > 0 || /^[A-Za-z0-9._-]+$/.test(String(value)),
+);
 
 /**
  * Reads the options of etcd for a command, and adds what is wrong with them to the mistakes of the
@@ -185,6 +209,19 @@ function backendOf({ dataFile: named, memory, etcd }: Values): Values {
     return { dataFile: undefined, memory: file === undefined || { dataFile: file } };
   }
   return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined };
+}
+
+/** `npm start --memory` would silently start without it: npm takes what stands before `--`. */
+function takenByNpm(env: Environment, hasMistakes: boolean): readonly string[] {
+  const { npm_package_name: project, npm_lifecycle_event: script } = env;
+  if (project !== 'petstore' || script !== 'start') return [];
+  // npm has an option `prefix` of its own, and passes on each as a variable.
+  const flags = Object.keys(SERVICE_FLAGS).filter((flag) => flag !== 'prefix');
+  const taken = flags.filter((flag) => env[`npm_config_${flag.replaceAll('-', '_')}`]);
+  if (taken.length === 0 && hasMistakes) {
+    return ['npm passes on only what stands after --, as in npm start -- --port 8080'];
+  }
+  return taken.map((flag) => `npm took --${flag} for itself: write npm start -- --${flag}`);
 }
 
 /** Without this check, a misspelt variable would silently mean the default. */

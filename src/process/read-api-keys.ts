@@ -9,10 +9,9 @@
 
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../core/base/logger.ts';
-import { problemTexts, type Problem } from '../core/base/problem.ts';
+import { disguiseOf, IN_QUOTES, problemTexts, type Problem } from '../core/base/problem.ts';
 import { apiKeyProblems, type ApiKeyOption } from '../core/app/api-keys.ts';
 
 /** A setting that the user has given. */
@@ -39,12 +38,19 @@ export async function readApiKeys(
   { list, file }: ApiKeySource,
   readTextFile: ReadTextFile,
 ): Promise<{ readonly apiKeys: readonly ApiKeyOption[]; readonly mistakes: readonly string[] }> {
-  const texts = list?.text.split(',') ?? [];
+  const problems: Problem[] = [];
+  // The quotes of a whole list would be parts of its first and its last key.
+  const isListInQuotes = list !== undefined && IN_QUOTES.test(list.text.trim());
+  if (isListInQuotes)
+    problems.push({ option: list.name, sentence: 'must be without quotes around it' });
+  const texts = isListInQuotes ? [] : (list?.text.split(',') ?? []);
   const keys: LocatedKey[] = texts.map((text, index) => {
     return [text.trim(), `key ${index + 1} of ${list?.name}`];
   });
-  const problems: Problem[] = [];
-  if (file !== undefined) {
+  const disguise = disguiseOf(file?.text ?? '');
+  if (file !== undefined && disguise !== undefined) {
+    problems.push({ option: file.name, sentence: `must be ${disguise}` });
+  } else if (file !== undefined) {
     const name = isLikePath(file.text) ? `${file.name} (${file.text})` : file.name;
     try {
       keys.push(...parseKeysFile(name, await readTextFile(file.text), problems));
@@ -72,15 +78,6 @@ function isLikePath(text: string): boolean {
 function causeOf(error: unknown, path: string): string {
   const cause = messageOf(error).replace(`, open '${path}'`, '');
   return /\b(EACCES|EPERM)\b/.test(cause) ? ` by ${userName()}: ${cause}` : `: ${cause}`;
-}
-
-function userName(): string {
-  try {
-    return `the user ${userInfo().username}`;
-  } catch {
-    // A container may run as a user id that has no name.
-    return 'the user of this process';
-  }
 }
 
 const MAX_FILE_BYTES: number = 1 << 20;

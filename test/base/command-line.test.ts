@@ -55,6 +55,7 @@ const COMMAND_LINES: readonly Row[] = [
 const SERVICE_LINES: readonly (readonly [string, ...string[]])[] = [
   ['--what', 'Unknown option --what: see --help'],
   ['-kSECRET', 'Unknown option in argument 1: see --help'],
+  ['-p 8080', 'Unknown option -p: see --help'],
   ['--api-key SECRET', 'Unknown option --api-key: see --help'],
   ['--api-key=--SECRET', 'Unknown option --api-key: see --help'],
   ['--api-key --SECRET', 'Unknown option --api-key: see --help', IN_2],

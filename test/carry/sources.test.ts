@@ -39,20 +39,49 @@ test('src/ and package.json alone serve with node src/server.ts', needsStripping
   for (const line of log.trim().split('\n')) JSON.parse(line);
 });
 
-test('npm start serves, or says why not, if the compiler cannot be installed', async (t) => {
-  const cwd = checkout(t, START_NEEDS);
-  // An npm that has no registry.
-  const env = npmEnv(cwd, pathWithThisNode(join(tempDir(t), 'bin')));
-  if (npm !== undefined) env['npm_execpath'] = npm;
-  const script = 'scripts/start.mjs';
-  if (canRunSources) return void (await assertServes(t, [process.execPath, script], { cwd, env }));
-  const { code, stderr } = await runNode([script], { cwd, env });
-  assert.equal(code, 1);
-  assert.match(
-    stderr,
-    /The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist\/\n$/,
-  );
-});
+/** An npm that only shows what it would install, and then fails, as without a registry. */
+function dryNpm(folder: string): string {
+  const script = join(folder, 'npm.mjs');
+  const call = `spawnSync(process.execPath, ['${npm}', ...process.argv.slice(2), '--dry-run']`;
+  const text = `import { spawnSync } from 'node:child_process';
+${call}, { stdio: 'inherit' });
+console.error('npm was asked');
+process.exit(1);
+`;
+  writeFileSync(script, text);
+  return script;
+}
+
+const PLATFORM = `@typescript/typescript-${process.platform}-${process.arch}`;
+
+for (const [name, omitting] of [
+  ['npm start serves, or installs the compiler, and says why it cannot', {}],
+  ['It does so if the environment is for production', { NODE_ENV: 'production' }],
+  ['It does so if npm is to omit some kinds of packages', { npm_config_omit: 'optional' }],
+] as const) {
+  test(name, { skip: npm === undefined && 'needs npm' }, async (t) => {
+    const cwd = checkout(t, START_NEEDS);
+    const env = {
+      ...npmEnv(cwd, pathWithThisNode(join(tempDir(t), 'bin'))),
+      ...{ npm_execpath: dryNpm(tempDir(t)), ...omitting },
+    };
+    const script = 'scripts/start.mjs';
+    if (canRunSources) {
+      const log = await assertServes(t, [process.execPath, script], { cwd, env });
+      assert.doesNotMatch(log, /npm was asked/);
+    }
+    const build = canRunSources ? 'scripts/build.mjs' : script;
+    const { code, stdout, stderr } = await runNode([build], { cwd, env });
+    assert.equal(code, 1);
+    for (const needed of ['typescript', PLATFORM, '@types/node']) {
+      assert.match(stdout, new RegExp(`^add ${needed} `, 'm'));
+    }
+    assert.match(
+      stderr,
+      /The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist\/\n$/,
+    );
+  });
+}
 
 test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
   const { origin } = await openService(t);
@@ -71,30 +100,39 @@ test('A clone on Windows has the line ends of the repository', needs('git'), (t)
   for (const line of lines) assert.match(line, /^i\/(lf|-text) +w\/\1 /);
 });
 
-test('npm start builds again after a failed build, or if dist/ has lost a file', async (t) => {
-  const cwd = checkout(t, ['scripts', 'package.json']);
-  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
-  const start = async (): Promise<unknown> => (await runNode(['scripts/start.mjs'], { cwd })).code;
-  // A service of two lines, without the types of Node, since the whole one takes seconds to build.
-  const { compilerOptions } = JSON.parse(readText('tsconfig.json')) as { compilerOptions: object };
-  const options = { ...compilerOptions, types: [], lib: ['es2015'], skipLibCheck: true };
-  const configuration = { compilerOptions: options, include: ['src'] };
-  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(configuration));
-  const source = join(cwd, 'src', 'server.ts');
-  mkdirSync(join(cwd, 'src'));
-  writeFileSync(join(cwd, 'src', 'other.ts'), 'export const code = 7;\n');
-  const text = `import { code } from './other.ts';
+const needsBuild = { skip: canRunSources && 'this Node runs the sources' };
+
+test(
+  'npm start builds again after a failed build, or if dist/ has lost a file',
+  needsBuild,
+  async (t) => {
+    const cwd = checkout(t, ['scripts', 'package.json']);
+    symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
+    const start = async (): Promise<unknown> =>
+      (await runNode(['scripts/start.mjs'], { cwd })).code;
+    // A service of two lines, without the types of Node, since the whole one takes seconds to build.
+    const { compilerOptions } = JSON.parse(readText('tsconfig.json')) as {
+      compilerOptions: object;
+    };
+    const options = { ...compilerOptions, types: [], lib: ['es2015'], skipLibCheck: true };
+    const configuration = { compilerOptions: options, include: ['src'] };
+    writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(configuration));
+    const source = join(cwd, 'src', 'server.ts');
+    mkdirSync(join(cwd, 'src'));
+    writeFileSync(join(cwd, 'src', 'other.ts'), 'export const code = 7;\n');
+    const text = `import { code } from './other.ts';
 declare const process: { exitCode: number };
 process.exitCode = code;
 `;
-  writeFileSync(source, `${text}export const wrong: number = 'text';\n`);
-  assert.deepEqual([await start(), await start()], [1, 1]);
-  writeFileSync(source, text);
-  const builtAt = (): number => statSync(join(cwd, 'dist', 'package.json')).mtimeMs;
-  assert.equal(await start(), 7);
-  const first = builtAt();
-  assert.deepEqual([await start(), builtAt()], [7, first]);
-  rmSync(join(cwd, 'dist', 'other.js'));
-  assert.equal(await start(), 7);
-  assert.ok(existsSync(join(cwd, 'dist', 'other.js')));
-});
+    writeFileSync(source, `${text}export const wrong: number = 'text';\n`);
+    assert.deepEqual([await start(), await start()], [1, 1]);
+    writeFileSync(source, text);
+    const builtAt = (): number => statSync(join(cwd, 'dist', 'package.json')).mtimeMs;
+    assert.equal(await start(), 7);
+    const first = builtAt();
+    assert.deepEqual([await start(), builtAt()], [7, first]);
+    rmSync(join(cwd, 'dist', 'other.js'));
+    assert.equal(await start(), 7);
+    assert.ok(existsSync(join(cwd, 'dist', 'other.js')));
+  },
+);

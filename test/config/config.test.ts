@@ -59,7 +59,12 @@ const ROWS: readonly (readonly [
     'an integer from 0 to 65535',
     ['x', '-1', '65536', '1.5', '1e3', '0x50', ' 80', '80 ', '+80', HUGE],
   ],
-  ['host', { '0.0.0.0': '0.0.0.0', '::1': '::1' }],
+  [
+    'host',
+    { '0.0.0.0': '0.0.0.0', '::1': '::1', 'my-host.example': 'my-host.example' },
+    'an address or a name of this machine, such as 127.0.0.1',
+    ['http://127.0.0.1', '127.0.0.1:80', '[::1]'],
+  ],
   ['prefix', { '/a/b.c~d_e-f': '/a/b.c~d_e-f' }, 'segments such as /shop', ['shop', '/shop/']],
   [
     'dataFile',
@@ -68,6 +73,7 @@ const ROWS: readonly (readonly [
     ['pets/', 'file://host/x'],
   ],
   ['bodyLimitBytes', { 1: 1, 5242880: 5_242_880 }, 'an integer from 1 to 5242880', ['0', '1.5']],
+  ['idleTimeout', { 1: 1, 86400: 86_400 }, 'an integer from 1 to 86400', ['0', '86401', '65s']],
   ['accessLog', { on: true, off: false }, 'on or off', ['yes', 'true']],
   ['page', { on: true, off: false }, 'on or off', ['no']],
   [
@@ -151,6 +157,72 @@ for (const [args, env, expected] of OPTIONS) {
     assert.deepEqual(config.options.apiKeys, [config.generatedKey]);
   });
 }
+
+/** Texts that only look like a path, and what they must be. */
+const DISGUISED: readonly (readonly [expected: string, ...texts: string[]])[] = [
+  ['without quotes around it', '"/data/pets.json"', "'pets.json'", '`x`', '"x "'],
+  ['without white space at its ends', '/data/pets.json\n', 'pets.json\r', ' pets.json', 'x\u00a0'],
+  ['without control characters', 'a\0b', 'a\x1bb'],
+  [
+    'without ~ or $ at its beginning, which only a shell replaces (./~ is a name)',
+    ...['~/pets.json', '~me/pets.json', '$HOME/pets.json', '${DATA}/pets.json'],
+  ],
+  ...(platform() === 'win32'
+    ? []
+    : [['a path of this system, without a drive', 'C:\\pets.json'] as const]),
+];
+
+/** Every setting whose text is free; those for etcd need endpoints, and each other. */
+const FREE = PROCESS_SETTINGS.filter(({ option, placeholder }) => {
+  return option !== 'apiKeys' && !/number|on\|off|url/.test(placeholder);
+});
+
+test('A text that only looks like a path, an address or a name is refused, and quoted', async () => {
+  const etcd = { PETSTORE_ETCD: 'https://e:1', ...ON_ETCD };
+  assert.equal(FREE.length, 10);
+  for (const { option, variable } of FREE) {
+    for (const [expected, ...texts] of DISGUISED) {
+      for (const text of texts) {
+        const others = option.startsWith('etcd.') ? etcd : {};
+        const mistakes = await mistakesIn({ ...others, [variable]: text }, []);
+        // It may be an API key that was meant for the other variable.
+        const shown = option === 'apiKeysFile' ? '' : `, not ${JSON.stringify(text)}`;
+        assert.deepEqual(mistakes, [`${variable} must be ${expected}${shown}`]);
+      }
+    }
+  }
+  const { options, mistakes } = await read({ PETSTORE_DATA_FILE: './~/$x "y"' }, []);
+  assert.deepEqual([options['dataFile'], mistakes], [resolve('~/$x "y"'), []]);
+});
+
+const NPM = {
+  npm_package_name: 'petstore',
+  npm_lifecycle_event: 'start',
+  npm_config_prefix: '/usr',
+};
+
+test('A flag that npm took for itself is a mistake, with the way to pass it on', async () => {
+  const took = (flag: string): string =>
+    `npm took --${flag} for itself: write npm start -- --${flag}`;
+  for (const [args, env, expected] of [
+    [[], {}, []],
+    [[], { npm_config_memory: 'true' }, [took('memory')]],
+    [[], { npm_config_port: '1', npm_config_data_file: 'x' }, [took('port'), took('data-file')]],
+    [['8091'], { npm_config_port: 'true' }, ['Unexpected argument 1: see --help', took('port')]],
+    [
+      ['8091'],
+      { npm_config_parseable: 'true' },
+      [
+        'Unexpected argument 1: see --help',
+        'npm passes on only what stands after --, as in npm start -- --port 8080',
+      ],
+    ],
+  ] as const) {
+    assert.deepEqual(await mistakesIn({ ...NPM, ...env }, args), expected);
+    const elsewhere = { ...NPM, ...env, npm_package_name: 'shop' };
+    assert.deepEqual(await mistakesIn(elsewhere, args), expected.slice(0, args.length));
+  }
+});
 
 const ETCD = 'PETSTORE_ETCD=http://e:1';
 const URLS = '--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not';
@@ -265,6 +337,9 @@ test('PETSTORE_API_KEYS has at most 1,000 keys and digests, separated by commas'
   for (const [PETSTORE_API_KEYS, mistake] of [
     ['a,', 'key 2 of PETSTORE_API_KEYS must not be empty'],
     [HEX, `key 1 of PETSTORE_API_KEYS ${LIKE_A_DIGEST}`],
+    ['"a"', 'PETSTORE_API_KEYS must be without quotes around it'],
+    [" 'a,b'\n", 'PETSTORE_API_KEYS must be without quotes around it'],
+    ['a,"b"', 'key 2 of PETSTORE_API_KEYS must be without quotes around it'],
     [`a,${many.join()}`, 'PETSTORE_API_KEYS must be at most 1000 API keys, not 1001'],
   ] as const) {
     assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS }, []), [mistake]);
@@ -314,7 +389,7 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
     const { mistakes } = await readFile(keys);
     assert.deepEqual(mistakes, ['--api-keys-file must have at least one API key']);
   }
-  const shown = ['/etc/petstore/keys', './keys', '../a-b/keys.txt', 'C:\\keys'];
+  const shown = ['/etc/petstore/keys', './keys', '../a-b/keys.txt'];
   // They may be API keys that were meant for the other variable.
   const hidden = [SECRET, 'keys', DIGEST, 'a/b+c=', '/aB3/x+y', '/kEyThatIsLongerThanAFolder24'];
   for (const path of [...shown, ...hidden]) {
@@ -341,9 +416,31 @@ test('The first twenty mistakes of an API keys file are reported, and how many m
 
 /** Texts by the problem that each of them has as a key; none quotes its key. */
 const KEYS: readonly (readonly [problem: string | undefined, keys: readonly string[]])[] = [
-  [undefined, ['a', 'k'.repeat(4096), '!~', 'a,b', '#k', 'sha256', 'xSHA256:', 'a:b', DIGEST]],
+  [
+    undefined,
+    [
+      'a',
+      'k'.repeat(4096),
+      '!~',
+      '~a',
+      '$a-b',
+      '"a',
+      "a'",
+      'a,b',
+      '#k',
+      'sha256',
+      'xSHA256:',
+      'a:b',
+      DIGEST,
+    ],
+  ],
   ['must not be empty', ['']],
   ['must not be longer than 4096 bytes', ['k'.repeat(4097)]],
+  ['must be without quotes around it', ['"a"', "'$a'"]],
+  [
+    'is the name of a variable, which only a shell replaces',
+    ['$KEY', '${KEY}', '${KEY:-x}', '$(cat/key)'],
+  ],
   [LIKE_A_DIGEST, [HEX, HEX.toUpperCase()]],
   [VISIBLE, [' ', 'a b', 'a\n', 'a\0', 'schlüssel', 'a\u2028']],
   [NOT_HEX, ['sha256:', DIGEST.slice(0, -1), `${DIGEST}0`, `${DIGEST.slice(0, -1)}g`]],

@@ -68,7 +68,7 @@ test(
     );
     assert.match(ofCreate[1]!, /^fdatasync\([0-9]+( <unfinished \.\.\.>|\) += 0)$/);
     // To the service, not to strace.
-    const pid = Number(/\(process ([0-9]+)\)/.exec(service.stdout())![1]);
+    const pid = Number(/"pid":([0-9]+)/.exec(service.stderr())![1]);
     process.kill(pid, 'SIGTERM');
     assert.equal(await service.exit(), 0);
     const ofStop = calls();

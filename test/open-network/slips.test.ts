@@ -131,7 +131,7 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
   [
     'progress: gives an idle connection the time of a response',
     STALLED,
-    'isDue ? timeout : keepAliveTimeout + headersTimeout',
+    'isDue ? timeout : idleLimit(socket)',
     'timeout',
     'A connection on which no request comes is closed after 76 seconds',
   ],

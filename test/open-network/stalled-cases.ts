@@ -9,6 +9,7 @@ import type { OpenNetwork } from './modules.ts';
 
 /** A socket, as far as it is looked at. */
 class WatchedSocket extends EventEmitter {
+  bytesRead = 9;
   bytesWritten = 0;
   writable = true;
   isGivenAway = false;
@@ -114,6 +115,13 @@ export const STALLED_CASES = {
     const socket = connect();
     pass(100);
     assert.equal(socket.closedAt, 76);
+  },
+  'A connection on which nothing was sent is closed after 66 seconds': (t, extra) => {
+    const { connect, pass } = watch(t, extra);
+    const socket = connect();
+    socket.bytesRead = 0;
+    pass(100);
+    assert.equal(socket.closedAt, 66);
   },
   'A request in time begins a new time, and so does the end of its response': (t, extra) => {
     const { connect, request, pass } = watch(t, extra);

@@ -50,18 +50,19 @@ const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all
 test('The process reads its variables, serves, and has all pets in its data file', async (t) => {
   const cwd = realpathSync(tempDir(t));
   const env = {
-    ...{ PORT: '0', HOST: '0.0.0.0', PETSTORE_PREFIX: '/shop', PETSTORE_API_KEYS: KEY },
+    ...{ PORT: '0', HOST: '0.0.0.0', PETSTORE_PREFIX: '/shop' },
     ...{ PETSTORE_DATA_FILE: 'sub/pets.json', PETSTORE_BODY_LIMIT: String(PET.length) },
   };
   const service = startFor(t, [], { cwd, env });
   // Without PORT it would be 8080.
   const [, port] = /^http:\/\/0\.0\.0\.0:(?!8080\/)([0-9]+)\/shop$/.exec(await service.ready())!;
   const url = `http://127.0.0.1:${port}/shop`;
-  assert.equal((await addPet(url)).status, 201);
-  assert.equal((await addPet(url, KEY, `${PET} `)).status, 413);
+  const greeting = await service.greeting();
+  const key = keyIn(greeting);
+  assert.equal((await addPet(url, key)).status, 201);
+  assert.equal((await addPet(url, key, `${PET} `)).status, 413);
   const folder = join(cwd, 'sub');
   const dataFile = join(folder, 'pets.json');
-  const greeting = service.stdout();
   for (const part of [`(process ${service.child.pid})`, `in ${dataFile}\n`]) {
     assert.ok(greeting.includes(part), part);
   }
@@ -77,6 +78,10 @@ test('The process reads its variables, serves, and has all pets in its data file
   assert.deepEqual(eventsOf(service), events);
 });
 
+function keyIn(greeting: string): string {
+  return /^No API key is configured, .*: (\S{32,})$/m.exec(greeting)![1]!;
+}
+
 test('The service listens on its one address and on no other', LINUX, async (t) => {
   const service = startFor(t, ['--host', '127.0.0.2', '--port', '0', '--memory']);
   const { port, hostname } = new URL(await service.ready());
@@ -90,15 +95,18 @@ test('With --memory, a named data file is read and never written; --page=off rem
   const dataFile = join(folder, 'pets.json');
   const data = '[{"id":5,"name":"Old","categoryId":1}]';
   writeFileSync(dataFile, data);
-  const service = startFor(t, ['--port=0', '--memory', '--page=off', '--data-file', dataFile]);
+  const args = ['--port=0', '--memory', '--page=off', '--data-file', dataFile];
+  const service = startFor(t, args, { env: {} });
   const url = await service.ready();
-  assert.doesNotMatch(service.stdout(), /browser/);
+  const greeting = await service.greeting();
+  const key = keyIn(greeting);
+  assert.doesNotMatch(greeting, /browser/);
   assert.equal((await fetch(`${url}/`)).status, 404);
   assert.equal((await fetch(`${url}/docs`)).status, 404);
-  assert.match(service.stdout(), /keeps its pets in memory only, until it ends; it began with/);
+  assert.match(greeting, /keeps its pets in memory only, until it ends; it began with/);
   assert.match(service.stderr(), /"event":"Started".*"pets":1\b/);
-  assert.match(await (await addPet(url)).text(), /"id":6/);
-  assert.match(await (await listPets(url)).text(), /Old[^]*Rex/);
+  assert.match(await (await addPet(url, key)).text(), /"id":6/);
+  assert.match(await (await listPets(url, key)).text(), /Old[^]*Rex/);
   assert.equal(await end(service, 'SIGTERM'), 0);
   assert.equal(readFileSync(dataFile, 'utf8'), data);
   assert.deepEqual(readdirSync(folder), ['pets.json']);
@@ -108,13 +116,66 @@ test('A generated API key is shown, works, differs, and is not logged', async (t
   const keys = [0, 1].map(async () => {
     const service = startFor(t, ['--port', '0', '--memory'], { env: {} });
     const url = await service.ready();
-    const key = /^No API key is configured, .*: (\S{32,})$/m.exec(service.stdout())![1]!;
+    const key = keyIn(await service.greeting());
     assert.equal((await addPet(url, key)).status, 201);
     assert.equal((await listPets(url, `${key}x`)).status, 401);
     assert.equal(service.stderr().includes(key), false);
     return key;
   });
   assert.equal(new Set(await Promise.all(keys)).size, 2);
+});
+
+test('With an API key, the output is JSON lines, and the greeting is for a terminal only', async (t) => {
+  for (const [hook, printed] of [
+    [undefined, /^$/],
+    ['process.stdout.isTTY = true', /^Petstore \S+ listens on /],
+  ] as const) {
+    const service = startFor(t, ['--port', '0', '--memory'], hook === undefined ? {} : { hook });
+    await service.ready();
+    assert.equal(await end(service, 'SIGTERM'), 0);
+    assert.match(service.stdout(), printed);
+    assert.deepEqual(eventsOf(service), ['Started', 'Stopping', 'Stopped']);
+  }
+});
+
+test('SIGUSR1 opens no debugger: it is logged', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory']);
+  await service.ready();
+  service.child.kill('SIGUSR1');
+  await service.wrote(() =>
+    /"Ignored a signal","signal":"SIGUSR1"|Debugger/.test(service.stderr()),
+  );
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.doesNotMatch(service.stderr(), /Debugger/);
+});
+
+test('An idle connection is kept for as long as PETSTORE_IDLE_TIMEOUT says', async (t) => {
+  for (const [args, seconds] of [
+    [[], 65],
+    [['--idle-timeout', '620'], 620],
+  ] as const) {
+    const service = startFor(t, ['--port', '0', '--memory', ...args]);
+    const { headers } = await fetch(`${await service.ready()}/livez`);
+    assert.equal(headers.get('Keep-Alive'), `timeout=${seconds}`);
+  }
+});
+
+test('A HOST that is no name of this machine, as conda sets it, is refused by its name, with 2', async (t) => {
+  const env = { HOST: 'host.invalid', PETSTORE_API_KEYS: KEY };
+  // As the resolver of a machine with a network responds.
+  const hook = `import dns from 'node:dns';
+dns.lookup = (host, ...rest) => process.nextTick(rest.at(-1), Object.assign(
+  new Error('getaddrinfo ENOTFOUND ' + host), { code: 'ENOTFOUND' }));`;
+  for (const [args, name] of [
+    [[], 'HOST'],
+    [['--host', 'host.invalid'], '--host'],
+  ] as const) {
+    const service = startFor(t, ['--port', '0', '--memory', ...args], { env, hook });
+    assert.equal(await service.exit(), 2);
+    const sentence = 'must be an address or a name of this machine, not "host.invalid"';
+    const line = `petstore: ${name} ${sentence}: getaddrinfo ENOTFOUND host.invalid\n`;
+    assert.equal(service.stderr(), line);
+  }
 });
 
 test('No API key is left in the environment, nor passed on to `flock`; a warning is logged', async (t) => {
@@ -145,7 +206,7 @@ test('If the port is in use, the start is refused in one line, and no file is ma
   const port = await listen(other);
   const dataFile = join(tempDir(t), 'pets.json');
   const service = startFor(t, ['--port', String(port), '--data-file', dataFile]);
-  const line = `Cannot listen on 127.0.0.1, port ${port}: the port is in use`;
+  const line = `Cannot listen on 127.0.0.1 \\(HOST or --host\\), port ${port}: the port is in use`;
   await assertRefused(service, new RegExp(`^petstore: ${line}\n$`));
   assert.equal(existsSync(dataFile), false);
 });
@@ -156,6 +217,25 @@ test('If the working directory was removed, the start is refused in one line', a
   const service = startProgram('sh', args, { cwd: tempDir(t) });
   assert.deepEqual([await service.exit(), service.stdout()], [1, '']);
   assert.match(service.stderr(), /^petstore: ENOENT.*\n$/);
+});
+
+const PERMISSION = ['--permission', '--experimental-permission'].find((flag) =>
+  process.allowedNodeEnvironmentFlags.has(flag),
+);
+
+test("The service works under Node's permission model", async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const allowed = ['--allow-child-process', '--allow-fs-read=*', `--allow-fs-write=${folder}*`];
+  const net = ['--allow-net'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag));
+  const service = startProgram(
+    process.execPath,
+    [PERMISSION!, ...allowed, ...net, SERVER_JS, '--port', '0', '--data-file', dataFile],
+    { env: { PETSTORE_API_KEYS: KEY } },
+  );
+  t.after(() => end(service, 'SIGKILL'));
+  assert.equal((await addPet(await service.ready())).status, 201);
+  assert.equal(await end(service, 'SIGTERM'), 0);
 });
 
 test('If no folder can be made for the data file, the start is refused', PROC, async (t) => {

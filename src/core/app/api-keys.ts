@@ -5,7 +5,7 @@
 
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isObject } from '../base/exact-json.ts';
-import type { Problem } from '../base/problem.ts';
+import { IN_QUOTES, type Problem } from '../base/problem.ts';
 import type { ApiKey } from '../http/authentication.ts';
 
 export interface NamedApiKey {
@@ -96,6 +96,9 @@ const WRONG_KEYS: readonly (readonly [RegExp, string])[] = [
     /^[0-9a-f]{64}$/i,
     'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key',
   ],
+  // Each would be a key that no client sends, or that anybody can guess.
+  [IN_QUOTES, 'must be without quotes around it'],
+  [/^\$(?:\w+|[{(].*[)}])$/, 'is the name of a variable, which only a shell replaces'],
   [/[^\x21-\x7e]/, 'must be of visible ASCII characters, without a space'],
 ];
 

@@ -25,7 +25,9 @@ export function safeLogger(logger: Logger): Logger {
 
 /** Returns the message of a thrown value. libuv has no name for the error of a used-up quota. */
 export function messageOf(error: unknown): string {
-  const { errno, syscall } = Object(error) as NodeJS.ErrnoException;
-  if (errno === -constants.errno.EDQUOT) return `EDQUOT: disk quota exceeded, ${syscall}`;
+  const { errno, syscall, path } = Object(error) as NodeJS.ErrnoException;
+  if (errno === -constants.errno.EDQUOT) {
+    return `EDQUOT: disk quota exceeded, ${syscall}${path === undefined ? '' : ` '${path}'`}`;
+  }
   return error instanceof Error ? error.message : String(error);
 }

@@ -7,6 +7,7 @@
  * TypeError with all of them; the process prints each on a line, and exits with 2.
  */
 
+import { sep } from 'node:path';
 import { quoteValue } from './quote.ts';
 
 export interface Problem {
@@ -25,6 +26,9 @@ export function mustBe(option: string, expected: string, value: unknown): Proble
   return { option, sentence: `must be ${expected}${not}` };
 }
 
+/** A text with the quotes that a shell would have removed. */
+export const IN_QUOTES: RegExp = /^(["'`])[^]*\1$/;
+
 /** Returns what is wrong with the value of an option. */
 export type Check = (value: unknown, option: string) => readonly Problem[];
 
@@ -32,9 +36,35 @@ export function condition(expected: string, isValid: (value: unknown) => boolean
   return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
 }
 
+/**
+ * Returns what a text must be that only looks like a value, or undefined for any other text. For
+ * example, docker leaves the quotes of `PETSTORE_DATA_FILE="/data/pets.json"` in an env file, and a
+ * service on that path would be ready, with a new store beside the volume.
+ */
+export function disguiseOf(text: string): string | undefined {
+  return DISGUISES.find(([pattern]) => pattern.test(text))?.[1];
+}
+
+const DISGUISES: readonly (readonly [pattern: RegExp, expected: string])[] = [
+  [IN_QUOTES, 'without quotes around it'],
+  [/^\s|\s$/, 'without white space at its ends'],
+  [/\p{Cc}/u, 'without control characters'],
+  [/^[~$]/, 'without ~ or $ at its beginning, which only a shell replaces (./~ is a name)'],
+  ...(sep === '/' ? [[/^[A-Za-z]:\\/, 'a path of this system, without a drive'] as const] : []),
+];
+
+/** Returns the check of a free text, such as a path, which also refuses what only looks like one. */
+export function aText(expected: string, isValid: (value: unknown) => boolean): Check {
+  return (value, option) => {
+    const disguise = typeof value === 'string' ? disguiseOf(value) : undefined;
+    if (disguise !== undefined) return [mustBe(option, disguise, value)];
+    return condition(expected, isValid)(value, option);
+  };
+}
+
 /** Returns the check of a string that matches. */
 export function matching(expected: string, pattern: RegExp): Check {
-  return condition(expected, (value) => typeof value === 'string' && pattern.test(value));
+  return aText(expected, (value) => typeof value === 'string' && pattern.test(value));
 }
 
 /** Checks each member that is given or required, and refuses those that have no check. */

@@ -3,6 +3,7 @@
  * as a dependency, so that tests can set the time, and make each allocation fail.
  */
 
+import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Clock {
@@ -39,3 +40,13 @@ export const systemMemory: Memory = {
   uint32s: (length) => new Uint32Array(length),
   int64s: (length) => new BigInt64Array(length),
 };
+
+/** Returns the user of this process, for a message about rights. */
+export function userName(): string {
+  try {
+    return `the user ${userInfo().username}`;
+  } catch {
+    // A container may run as a user id that has no name.
+    return 'the user of this process';
+  }
+}

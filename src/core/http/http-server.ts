@@ -83,6 +83,10 @@ export function createHttpServer(
     end(socket, httpError('method_not_allowed', 'CONNECT is not supported', ['Allow', '']));
   });
   server.on('clientError', (error: ParserError, socket) => {
+    // A browser opens connections in advance: a 408 for no request would puzzle it. The connection
+    // is closed silently when it has been idle for too long.
+    const isUnused = (socket as Partial<Socket>).bytesRead === 0;
+    if (error.code === REQUEST_TIMEOUT && isUnused) return;
     end(socket, toHttpError(error, options.maxHeaderSize), error);
   });
   return server;

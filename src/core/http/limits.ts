@@ -23,8 +23,8 @@ export const LIMITS = {
   /** How often connections are checked: with node:http's 30 s the timeouts would be coarse. */
   connectionsCheckingInterval: 1000,
   /**
-   * How long an idle connection is kept: longer than the 60 s of most proxies. A connection that
-   * receives bytes, but no request, has headersTimeout in addition.
+   * How long a connection is kept that is idle, or on which nothing was sent: longer than the 60 s
+   * of most proxies. One that receives bytes, but no request, has headersTimeout in addition.
    */
   keepAliveTimeout: 65_000,
   /**

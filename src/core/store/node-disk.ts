@@ -16,6 +16,7 @@ import { platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { userName } from '../base/system.ts';
 import {
   assertRegular,
   codeOf,
@@ -27,7 +28,7 @@ import {
 } from './disk.ts';
 import { flock } from './flock.ts';
 
-export const nodeDisk: Disk = {
+export const nodeDisk: Disk = explaining<Disk>({
   open: openFile,
   stat,
   resolve: resolveLinks,
@@ -39,7 +40,7 @@ export const nodeDisk: Disk = {
   freeBytes,
   remove,
   ...(platform() === 'win32' && { lockBeside }),
-};
+});
 
 const IS_WINDOWS: boolean = platform() === 'win32';
 const RENAME_TRIES = 30;
@@ -55,7 +56,14 @@ const FLAGS = {
 } as const;
 /** Follows no symbolic link, and waits for no lock and no end of a pipe. Windows has neither. */
 const NO_LINK: number = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0);
-const syncData = promisify(fs.fdatasync);
+/**
+ * Under Node's permission model, fs refuses both calls, but the methods of a handle do them. In
+ * Yarn's Plug'n'Play the handles have no such methods.
+ */
+const hasHandles: boolean = (process as { readonly permission?: unknown }).permission !== undefined;
+type Sync = (file: FileHandle) => Promise<void>;
+const syncData: Sync = (file) => (hasHandles ? file.datasync() : promisify(fs.fdatasync)(file.fd));
+const syncAll: Sync = (file) => (hasHandles ? file.sync() : promisify(fs.fsync)(file.fd));
 
 async function openFile(
   path: string,
@@ -65,7 +73,7 @@ async function openFile(
   const file = await openRegular(path, FLAGS[how]);
   if (how === 'create') await prepare(file, attributes);
   let holder: FileHandle | undefined;
-  return {
+  const methods: DiskFile = {
     // The way to libuv's threads and back takes longer than the read, a sixth of a start.
     read: async (bytes, offset, length, position) => {
       await nextTurn();
@@ -77,7 +85,7 @@ async function openFile(
       fs.writeSync(file.fd, bytes, offset, bytes.length - offset, position),
     readNow: (bytes, position) => fs.readSync(file.fd, bytes, 0, bytes.length, position),
     // Windows syncs only files that are open for writing.
-    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
+    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file)),
     truncate: (length) => file.truncate(length),
     stat: () => statOf(file),
     lock: async (kind) => {
@@ -89,6 +97,44 @@ async function openFile(
       await file.close();
     },
   };
+  return explaining(methods, path);
+}
+
+/**
+ * Returns the methods of a disk, or of a file at a path, with errors that name what failed: the
+ * file, which an error of a call on a descriptor lacks, and the user, if a right is missing.
+ */
+function explaining<T extends object>(methods: T, path?: string): T {
+  const entries = Object.entries(methods).map(([name, call]: [string, Method]) => {
+    const explained: Method = (...args) => {
+      const fail = (error: unknown): never => {
+        throw explain(error, path ?? String(args[0]));
+      };
+      try {
+        const result = call(...args);
+        return result instanceof Promise ? result.catch(fail) : result;
+      } catch (error) {
+        return fail(error);
+      }
+    };
+    return [name, explained];
+  });
+  return Object.fromEntries(entries) as T;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+function explain(error: unknown, path: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const system: NodeJS.ErrnoException = error;
+  if (system.syscall !== undefined && system.path === undefined) {
+    system.path = path;
+    system.message += ` '${path}'`;
+  }
+  if (/^(EACCES|EPERM|EROFS): (?!.* by the user )/.test(system.message)) {
+    system.message += ` by ${userName()}`;
+  }
+  return system;
 }
 
 /**
@@ -269,7 +315,7 @@ async function syncDirectory(path: string): Promise<boolean> {
   if (IS_WINDOWS) return fs.promises.access(path).then(() => false);
   const directory = await fs.promises.open(path, 'r');
   try {
-    await directory.sync();
+    await syncAll(directory);
     return true;
   } catch (error) {
     if (['EINVAL', 'ENOTSUP'].includes(codeOf(error))) return false;

@@ -49,13 +49,14 @@ export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
 
 const MAX_ENDPOINTS = 100;
 
-const aText = matching('a non-empty string', /[^]/);
+const nonEmpty = matching('a non-empty string', /[^]/);
 
 const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
   endpoints: endpointProblems,
   // At most 200 characters.
   prefix: matching('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
-  ...{ caFile: aText, certFile: aText, keyFile: aText, user: aText, passwordFile: aText },
+  ...{ caFile: nonEmpty, certFile: nonEmpty, keyFile: nonEmpty },
+  ...{ user: nonEmpty, passwordFile: nonEmpty },
 };
 
 /** What a program adds to the options in ClusterOptions. */

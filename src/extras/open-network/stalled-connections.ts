@@ -40,7 +40,8 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
   }
   // node:http's own timeout would count any byte.
   server.timeout = 0;
-
+  const idleLimit = ({ bytesRead }: Socket): number =>
+    bytesRead === 0 ? keepAliveTimeout : keepAliveTimeout + headersTimeout;
   const check = (): void => {
     const at = performance.now();
     for (const connection of connections.values()) {
@@ -49,7 +50,7 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
       const sentBytes = sentBytesOf(socket);
       if (progress.isDue !== isDue || progress.sentBytes !== sentBytes) {
         connection.progress = { isDue, sentBytes, at };
-      } else if (at - progress.at > (isDue ? timeout : keepAliveTimeout + headersTimeout)) {
+      } else if (at - progress.at > (isDue ? timeout : idleLimit(socket))) {
         if (isDue || !isGivenAway(socket)) socket.destroy();
       }
       // A socket that is not read reports a reset only if it is written to.

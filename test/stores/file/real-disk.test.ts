@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   chmodSync,
   chownSync,
   linkSync,
@@ -22,7 +22,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { constants, platform } from 'node:os';
+import { constants, platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -382,8 +382,8 @@ for (const code of ['EINVAL', 'ENOTSUP', 'EIO']) {
   test(`The sync of a folder ${outcome} on a disk that returns ${code}`, POSIX, async (t) => {
     const folder = tempDir(t);
     const file = await open(join(folder, 'file'), 'w');
-    const fail = (): Promise<never> => Promise.reject(systemError(code, folder));
-    t.mock.method(Object.getPrototypeOf(file) as FileHandle, 'sync', fail);
+    type Done = (error: Error) => void;
+    t.mock.method(fs, 'fsync', (_fd: number, done: Done) => done(systemError(code, folder)));
     await file.close();
     const syncing = nodeDisk.syncDirectory(folder);
     if (code === 'EIO') await assert.rejects(syncing, { code });
@@ -405,6 +405,55 @@ test(
   },
 );
 
+test('An error names the file, also of a call on its descriptor, and the user who lacks a right', async (t) => {
+  const folder = tempDir(t);
+  const path = join(folder, 'pets.json');
+  const file = await nodeDisk.open(path, 'create');
+  t.after(() => file.close());
+  const user = `by the user ${userInfo().username}`;
+  for (const [code, end] of [
+    ['EIO', ''],
+    ['EPERM', ` ${user}`],
+    ['EROFS', ` ${user}`],
+  ] as const) {
+    const fault = (): Error =>
+      Object.assign(new Error(`${code}: what, call`), { code, syscall: 'call' });
+    const fail = t.mock.method(fs, 'fdatasync', (_fd: number, done: (error: Error) => void) =>
+      done(fault()),
+    );
+    const write = t.mock.method(fs, 'writeSync', () => {
+      throw fault();
+    });
+    const message = `${code}: what, call '${path}'${end}`;
+    await assert.rejects(file.sync(), { code, path, message });
+    assert.throws(() => file.writeNow(Buffer.from('x'), 0, 0), { code, path, message });
+    for (const mock of [fail, write]) mock.mock.restore();
+  }
+  const missing = join(folder, 'none', 'pets.json');
+  const message = `ENOENT: no such file or directory, open '${missing}'`;
+  await assert.rejects(nodeDisk.open(missing, 'create'), { message });
+});
+
+test('The store works with handles without sync and chmod, as in Yarn or on a share of Windows', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const file = await open(`${path}.handle`, 'w');
+  await file.close();
+  const fail = (): Promise<never> => Promise.reject(systemError('EPERM', ''));
+  for (const name of ['sync', 'datasync', 'chmod', 'chown'] as const) {
+    t.mock.method(Object.getPrototypeOf(file) as FileHandle, name, fail);
+  }
+  const umask = process.umask(0o200);
+  t.after(() => process.umask(umask));
+  const events: string[] = [];
+  for (const pets of [1, 2]) {
+    const store = await openFileStore({ path, log: (_level, event) => void events.push(event) });
+    await store.create(REX);
+    assert.equal(store.count().total, pets);
+    await store.close();
+  }
+  assert.deepEqual(events, ['Made a data file without pets']);
+});
+
 test('The error of a quota that is used up names EDQUOT', () => {
   const errno = -constants.errno.EDQUOT;
   // As Node 20 to 26 throw it.
@@ -412,6 +461,8 @@ test('The error of a quota that is used up names EDQUOT', () => {
   const members = { code, errno, syscall: 'write' };
   const unnamed = Object.assign(new Error(`${code}: ${code}, write`), members);
   assert.equal(messageOf(unnamed), 'EDQUOT: disk quota exceeded, write');
+  const named = Object.assign(new Error(), unnamed, { path: '/p' });
+  assert.equal(messageOf(named), "EDQUOT: disk quota exceeded, write '/p'");
   assert.equal(clientMessage(unnamed), 'EDQUOT: disk quota exceeded');
   // Clients get no path, of Windows either.
   assert.equal(clientMessage(new Error('C:\\pets.json is no file')), 'the log shows the cause');

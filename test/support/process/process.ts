@@ -67,12 +67,20 @@ export function startProgram(
       const [code, signal] = await ended;
       return code ?? signal ?? 'unknown';
     },
-    /** Resolves with the address that it printed. Rejects if the process ends first. */
+    /**
+     * Resolves with the address that it logged, or '' for a Unix socket. Rejects if the process ends
+     * first.
+     */
     async ready(): Promise<string> {
+      const started = /"event":"Started",.*?(?:"url":"(.+?)"|"socket").*\n/;
+      await wrote(() => started.test(stderr));
+      return started.exec(stderr)![1] ?? '';
+    },
+    /** Resolves with the greeting, which it prints if it has made an API key. */
+    async greeting(): Promise<string> {
       // With its last line, the greeting is complete.
-      const greeting = /listens on (\S+)[^]*\/v1\/pets\n$/;
-      await wrote(() => greeting.test(stdout));
-      return greeting.exec(stdout)![1]!;
+      await wrote(() => /\/v1\/pets\n$/.test(stdout));
+      return stdout;
     },
   };
 }
