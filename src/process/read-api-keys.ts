@@ -11,6 +11,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../core/base/logger.ts';
+import { userName } from '../core/base/system.ts';
 import { disguiseOf, IN_QUOTES, problemTexts, type Problem } from '../core/base/problem.ts';
 import { apiKeyProblems, type ApiKeyOption } from '../core/app/api-keys.ts';
 
