@@ -16,7 +16,7 @@ import { KEY, SERVER_JS } from './support/process/process.ts';
 
 const DIST: string = dirname(SERVER_JS);
 
-/** The requests, each with the most files and functions of the core, and of the core with extras. */
+/** The requests, each with the most files and functions of the core, and of an app. */
 const WAYS = [
   ['GET of a list', requestOf('GET /v1/pets'), [16, 53], [21, 57]],
   ['POST of a pet', CREATE, [31, 131], [35, 135]],

@@ -110,7 +110,7 @@ test(
     symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
     const start = async (): Promise<unknown> =>
       (await runNode(['scripts/start.mjs'], { cwd })).code;
-    // A service of two lines, without the types of Node, since the whole one takes seconds to build.
+    // A service of two lines, without the types of Node: the whole one takes seconds to build.
     const { compilerOptions } = JSON.parse(readText('tsconfig.json')) as {
       compilerOptions: object;
     };

@@ -161,7 +161,7 @@ for (const [args, env, expected] of OPTIONS) {
 /** Texts that only look like a path, and what they must be. */
 const DISGUISED: readonly (readonly [expected: string, ...texts: string[]])[] = [
   ['without quotes around it', '"/data/pets.json"', "'pets.json'", '`x`', '"x "'],
-  ['without white space at its ends', '/data/pets.json\n', 'pets.json\r', ' pets.json', 'x\u00a0'],
+  ['without whitespace at its ends', '/data/pets.json\n', 'pets.json\r', ' pets.json', 'x\u00a0'],
   ['without control characters', 'a\0b', 'a\x1bb'],
   [
     'without ~ or $ at its beginning, which only a shell replaces (./~ is a name)',

@@ -139,7 +139,9 @@ export const TURN_CASES = {
     const expected = [
       // Since it was opened, and since its turn came.
       ['', GRACE_MS, ['now']],
-      ['', GRACE_MS + 1, ['408', 'closed']],
+      ['G', GRACE_MS + 1, ['408', 'closed']],
+      // Nothing was sent on it, so no response would be understood.
+      ['', 100 * GRACE_MS, ['now']],
       [HELD + NOW, GRACE_MS, ['held', 'now', 'now']],
       [HELD + NOW, GRACE_MS + 1, ['held', 'now', '408', 'closed']],
     ] as const;

@@ -47,13 +47,15 @@ export function disguiseOf(text: string): string | undefined {
 
 const DISGUISES: readonly (readonly [pattern: RegExp, expected: string])[] = [
   [IN_QUOTES, 'without quotes around it'],
-  [/^\s|\s$/, 'without white space at its ends'],
+  [/^\s|\s$/, 'without whitespace at its ends'],
   [/\p{Cc}/u, 'without control characters'],
   [/^[~$]/, 'without ~ or $ at its beginning, which only a shell replaces (./~ is a name)'],
   ...(sep === '/' ? [[/^[A-Za-z]:\\/, 'a path of this system, without a drive'] as const] : []),
 ];
 
-/** Returns the check of a free text, such as a path, which also refuses what only looks like one. */
+/**
+ * Returns the check of a free text, such as a path, which also refuses what only looks like one.
+ */
 export function aText(expected: string, isValid: (value: unknown) => boolean): Check {
   return (value, option) => {
     const disguise = typeof value === 'string' ? disguiseOf(value) : undefined;

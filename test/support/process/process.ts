@@ -68,8 +68,8 @@ export function startProgram(
       return code ?? signal ?? 'unknown';
     },
     /**
-     * Resolves with the address that it logged, or '' for a Unix socket. Rejects if the process ends
-     * first.
+     * Resolves with the address that it logged, or '' for a Unix socket. Rejects if the process
+     * ends first.
      */
     async ready(): Promise<string> {
       const started = /"event":"Started",.*?(?:"url":"(.+?)"|"socket").*\n/;
