@@ -1,0 +1,131 @@
+/**
+ * The broken variants of the rungs: each leaves out one thing, and loses a pet by that.
+ *
+ * A variant is a patch of its rung's own text, so that the code that is learned from stays without
+ * switches, and `npm run ladder -- show NAME` can print which line makes the difference.
+ */
+
+export type RungName = '1-plain' | '2-json-file' | '3-append' | 'core';
+
+/** What a disk, or another process, does to a store. Each is a column of the table. */
+export type Column = 'kill' | 'power failure' | 'full disk' | 'failed sync' | 'second process';
+
+export const COLUMNS: readonly Column[] = [
+  ...(['kill', 'power failure', 'full disk', 'failed sync', 'second process'] as const),
+];
+
+export interface Row {
+  readonly name: string;
+  readonly rung: RungName;
+  /** What it is, or what it leaves out. */
+  readonly what: string;
+  /** The text of the rung and what replaces it. Empty for the rung itself. */
+  readonly patches: readonly (readonly [from: string, to: string])[];
+  /** The columns in which it loses a pet. */
+  readonly loses: readonly Column[];
+}
+
+const LAST_LINE = 'await file.sync();';
+
+export const ROWS: readonly Row[] = [
+  {
+    name: '1-plain',
+    rung: '1-plain',
+    what: 'Keeps the pets in an array',
+    patches: [],
+    loses: ['kill', 'power failure', 'second process'],
+  },
+  {
+    name: '2-json-file',
+    rung: '2-json-file',
+    what: 'Replaces one JSON file atomically',
+    patches: [],
+    loses: ['second process'],
+  },
+  {
+    name: 'in-place',
+    rung: '2-json-file',
+    what: 'Writes the file in its place, instead of another one that is renamed',
+    patches: [
+      ['const unfinished = `${path}.unfinished`;', 'const unfinished = path;'],
+      ['await disk.rename(unfinished, path);', ''],
+    ],
+    loses: ['kill', 'power failure', 'full disk', 'failed sync', 'second process'],
+  },
+  {
+    name: 'short-writes',
+    rung: '2-json-file',
+    what: 'Does not look how many bytes a write has written',
+    patches: [['await writeAll(file, content, 0);', 'await file.write(content, 0, 0);']],
+    loses: ['full disk', 'second process'],
+  },
+  {
+    name: 'no-sync',
+    rung: '2-json-file',
+    what: 'Renames the file without a sync of it',
+    patches: [[LAST_LINE, '']],
+    loses: ['power failure', 'second process'],
+  },
+  {
+    name: 'no-folder-sync',
+    rung: '2-json-file',
+    what: 'Does not sync the folder after the rename',
+    patches: [['await disk.syncDirectory(dirname(path));', '']],
+    loses: ['power failure', 'second process'],
+  },
+  {
+    name: 'syncs-again',
+    rung: '2-json-file',
+    what: 'Syncs again after a failed sync, and believes the second one',
+    patches: [[LAST_LINE, 'await file.sync().catch(() => file.sync());']],
+    loses: ['failed sync', 'second process'],
+  },
+  {
+    name: '3-append',
+    rung: '3-append',
+    what: 'Writes each commit to the end of one JSON file',
+    patches: [],
+    loses: ['second process'],
+  },
+  {
+    name: 'early-answer',
+    rung: '3-append',
+    what: 'Acknowledges a create first, and syncs within a second',
+    patches: [[LAST_LINE, 'setTimeout(() => file.sync().catch(() => undefined), 1000).unref();']],
+    loses: ['power failure', 'second process'],
+  },
+  {
+    name: 'unproven',
+    rung: '3-append',
+    what: 'Compares no mark: a commit counts as whole if it ends like one',
+    patches: [['mark !== markOf(proof)', 'false']],
+    loses: ['power failure', 'second process'],
+  },
+  {
+    name: 'short-commits',
+    rung: '3-append',
+    what: 'Does not look how many bytes of a commit were written',
+    patches: [
+      [
+        'await writeAll(file, Buffer.concat([bytes, FILE_END]), this.#place.end);',
+        'await file.write(Buffer.concat([bytes, FILE_END]), 0, this.#place.end);',
+      ],
+    ],
+    loses: ['full disk', 'second process'],
+  },
+  {
+    name: 'syncs-commits-again',
+    rung: '3-append',
+    what: 'Syncs a commit again after a failed sync, and believes the second one',
+    patches: [[LAST_LINE, 'await file.sync().catch(() => file.sync());']],
+    loses: ['failed sync', 'second process'],
+  },
+  { name: 'core', rung: 'core', what: 'The store of the service', patches: [], loses: [] },
+  {
+    name: 'no-lock',
+    rung: 'core',
+    what: 'Does not look for a second process: neither locks its file nor asks whether it is its own',
+    patches: [],
+    loses: ['second process'],
+  },
+];
