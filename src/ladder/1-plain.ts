@@ -222,7 +222,7 @@ export async function main(url: string, open: () => Store | Promise<Store>): Pro
   if (pathToFileURL(realpathSync(process.argv[1] ?? '.')).href !== url) return;
   const { API_KEY = 'secret', PORT = '8080' } = process.env;
   const server = createServer(createListener(await open(), API_KEY));
-  server.listen(Number(PORT), '127.0.0.1', () => console.log(`http://127.0.0.1:${PORT}/v1/pets`));
+  server.listen(Number(PORT), '127.0.0.1', () => console.log('It listens on', server.address()));
 }
 
 await main(import.meta.url, () => new ArrayStore());
