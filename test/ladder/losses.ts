@@ -76,6 +76,47 @@ export async function tryColumn(column: Column, open: OpenStore): Promise<Cell> 
   return tries.cell;
 }
 
+/**
+ * Fails each operation of a life in each way, and ends the life after each step in each way; after a
+ * kill, the start that follows it, too.
+ */
+export async function lossesEverywhere(open: OpenStore): Promise<Cell> {
+  const tries = new Tries(open);
+  const isNew = once(keyOfMoment);
+  const isNewStart = once(keyOfMoment);
+  const { kinds } = await live(open, []);
+  for (const kind of ['EIO', 'ENOSPC', 'half', 'short', 'late'] as const) {
+    for (const lasts of ['once', 'twice', 'for ever'] as const) {
+      for (const at of kinds.keys()) {
+        const { moments } = await live(open, [{ kind, lasts, at }]);
+        await tries.endAll(moments.filter(isNew), everyEnd);
+        for (const moment of moments.filter(isNewStart)) {
+          await tries.endAll((await startAgain(open, moment)).filter(isNew), everyEnd);
+        }
+      }
+    }
+  }
+  return tries.cell;
+}
+
+/** Returns a filter that lets pass each key once. */
+function once<T>(keyOf: (value: T) => string): (value: T) => boolean {
+  const seen = new Set<string>();
+  return (value) => seen.size < seen.add(keyOf(value)).size;
+}
+
+/** Kills the process. Resolves with the moments of the next one, which reads and creates a pet. */
+async function startAgain(open: OpenStore, moment: Moment): Promise<readonly Moment[]> {
+  const simulated = new SimulatedDisk(moment.image);
+  const recorder = new Recorder(simulated, [...moment.steps, 'kill'], moment.acknowledged);
+  const store = await recorder.open(open, simulated.startProcess());
+  if (store !== undefined) {
+    recorder.read(store);
+    await recorder.create(store, newPet('Eve'));
+  }
+  return [...recorder.moments];
+}
+
 /** How such an operation fails in a column. */
 function faultsOf(column: Column, kind: OperationKind): readonly Omit<Fault, 'at'>[] {
   if (column === 'full disk' && kind === 'write') {
@@ -138,6 +179,20 @@ class Tries {
   }
 }
 
+/** The same text for disks that nothing can tell apart, now or after a power failure. */
+function keyOfMoment({ image, acknowledged }: Moment): string {
+  const files = [...image.files].map(([id, { cached, durable, changes }]) => {
+    const parts = changes.map((change) => [
+      change.position,
+      change.bytes?.length,
+      change.isDropped,
+    ]);
+    return [id, cached.toString('latin1'), durable.toString('latin1'), parts];
+  });
+  const { names, durableNames, nameChanges } = image;
+  return JSON.stringify([[...names], [...durableNames], nameChanges, files, acknowledged]);
+}
+
 function keyOf({ names, files }: DiskImage, acknowledged: readonly string[]): string {
   const contents = [...names].map(([path, id]) => [path, files.get(id)?.cached.toString('latin1')]);
   return JSON.stringify([contents.sort(), acknowledged]);
@@ -160,15 +215,20 @@ async function findLoss(
       if (expected.length === 0) return undefined;
       return `${start}the store does not start: ${firstLineOf(error)}`;
     }
-    const { text } = store.list({ limit: 1000 });
-    const found = text === '[]' ? [] : text.slice(1, -1).split(',\n');
+    const found = petsOf(store);
     for (const pet of expected) {
       const count = found.filter((other) => other === pet).length;
-      if (count !== 1) return `${start}${shownPet(pet)} is there ${count} times`;
+      if (count === 0) return `${start}${shownPet(pet)} is missing`;
+      if (count > 1) return `${start}${shownPet(pet)} is there ${count} times`;
     }
     expected.push((await store.create(newPet('Last'))).text);
   }
   return undefined;
+}
+
+function petsOf(store: LadderStore): readonly string[] {
+  const { text } = store.list({ limit: 1000 });
+  return text === '[]' ? [] : text.slice(1, -1).split(',\n');
 }
 
 /** Creates one pet, then two at a time, then one more, and keeps each moment. */
@@ -218,11 +278,17 @@ function newPet(name: string, length = 0): NewPet {
 class Recorder {
   readonly moments: Moment[] = [];
   readonly #simulated: SimulatedDisk;
-  readonly #steps: string[] = [];
-  readonly #acknowledged: string[] = [];
+  readonly #steps: string[];
+  readonly #acknowledged: string[];
 
-  constructor(simulated: SimulatedDisk) {
+  constructor(
+    simulated: SimulatedDisk,
+    steps: readonly string[] = [],
+    acknowledged: readonly string[] = [],
+  ) {
     this.#simulated = simulated;
+    this.#steps = [...steps];
+    this.#acknowledged = [...acknowledged];
   }
 
   /** Resolves with undefined if the store does not start. `who` begins each of its steps. */
@@ -236,7 +302,8 @@ class Recorder {
         const isMade = this.#simulated.operations > operations;
         const hasFailed = this.#simulated.failures > failures;
         const failure = this.#simulated.image === image ? ' fails' : ' is made in part';
-        const step = describeCall(call, args);
+        const isIdle = call.operation === 'remove' && this.#simulated.image === image;
+        const step = isIdle ? undefined : describeCall(call, args);
         if (isMade && step !== undefined) this.#keep(who + step + (hasFailed ? `:${failure}` : ''));
       }
     });
@@ -244,6 +311,14 @@ class Recorder {
       this.#keep(`${who}does not start: ${firstLineOf(error)}`);
       return undefined;
     });
+  }
+
+  /** A pet that a client has read must not be lost either. */
+  read(store: LadderStore): void {
+    for (const pet of petsOf(store)) {
+      if (!this.#acknowledged.includes(pet)) this.#acknowledged.push(pet);
+    }
+    this.#keep('read all pets');
   }
 
   async create(store: LadderStore, given: NewPet, who = ''): Promise<void> {
