@@ -1,0 +1,38 @@
+/** The table of the ladder: each broken variant loses a pet, and each rung only where it says so. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changedLines, whereIs } from './lines.ts';
+import { lossesEverywhere, tryColumn } from './losses.ts';
+import { withStore } from './stores.ts';
+import { COLUMNS, ROWS } from './variants.ts';
+
+for (const row of ROWS) {
+  const what = row.loses.length === 0 ? 'no column' : row.loses.join(', ');
+  test(`${row.name} loses a pet by: ${what}`, async () => {
+    await withStore(row, async (open) => {
+      for (const column of COLUMNS) {
+        const { lost, shortest } = await tryColumn(column, open);
+        const isLoss = row.loses.includes(column);
+        assert.equal(lost > 0, isLoss, `${column}: ${JSON.stringify(shortest, undefined, 1)}`);
+        assert.equal(shortest === undefined, !isLoss);
+      }
+    });
+  });
+
+  test(`The lines that ${row.name} names exist`, () => {
+    if (row.core !== undefined) assert.match(whereIs(row.core), /^src\/.*:[0-9]+$/);
+    for (const { before, after } of changedLines(row)) assert.notEqual(before, after);
+  });
+}
+
+for (const name of ['2-json-file', '3-append']) {
+  test(`Rung ${name} loses no acknowledged pet if an operation fails, and the power fails then`, async () => {
+    const row = ROWS.find((other) => other.name === name)!;
+    await withStore(row, async (open) => {
+      const { tried, lost, shortest } = await lossesEverywhere(open);
+      assert.ok(tried > 500, `${tried} ends`);
+      assert.equal(lost, 0, JSON.stringify(shortest, undefined, 1));
+    });
+  });
+}

@@ -1,0 +1,170 @@
+/** The rungs of the ladder as stores, as services and as programs. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { after, test, type TestContext } from 'node:test';
+import { testPetStoreContract } from '../../src/extras/contract/pet-store-contract.ts';
+import { testConformance } from '../../src/extras/kit/conformance.ts';
+import { ArrayStore, createListener } from '../../src/ladder/1-plain.ts';
+import { openJsonFileStore } from '../../src/ladder/2-json-file.ts';
+import { openAppendStore } from '../../src/ladder/3-append.ts';
+import { createMemoryDisk } from '../support/disk/memory-disk.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { listenFor } from '../support/http/service.ts';
+import { startProgram } from '../support/process/process.ts';
+import { ROOT } from '../support/project.ts';
+import { asPetStore } from './as-pet-store.ts';
+
+const PATH = '/data/pets.json';
+const KEY = 'secret';
+const HOUR_MS = 3_600_000;
+
+const DURABLE = [
+  ['2-json-file', openJsonFileStore],
+  ['3-append', openAppendStore],
+] as const;
+
+/** The stores are served before the first test is declared: node:test does not wait for them. */
+const SERVED = [
+  new ArrayStore(),
+  await openJsonFileStore(PATH, createMemoryDisk()),
+  await openAppendStore(PATH, createMemoryDisk()),
+];
+const ports: number[] = [];
+for (const store of SERVED) {
+  ports.push(await listenFor({ after }, createServer(createListener(store, KEY))));
+}
+
+for (const port of ports) {
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  testConformance({ baseUrl, key: KEY, level: 'interface', timeoutMs: HOUR_MS });
+}
+
+testPetStoreContract('Rung 1', () => () => asPetStore(new ArrayStore()), { isDurable: false });
+
+for (const [name, open] of DURABLE) {
+  testPetStoreContract(
+    `Rung ${name}`,
+    () => {
+      const disk = createMemoryDisk();
+      return async () => asPetStore(await open(PATH, disk));
+    },
+    { isDurable: true },
+  );
+}
+
+/** The programs of a rung: built, and as a source on a Node that runs TypeScript. */
+function programsOf(name: string): readonly string[] {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  const built = `dist/ladder/${name}.js`;
+  return typescript ? [built, `src/ladder/${name}.ts`] : [built];
+}
+
+test('Rung 1 runs by itself, and needs its API key', async (t) => {
+  for (const program of programsOf('1-plain')) {
+    const service = await startRung(t, program, tempDir(t));
+    assert.equal((await service.create('Rex')).text, '{"id":1,"name":"Rex","categoryId":7}');
+    const { status } = await fetch(service.url, { headers: { Authorization: 'Bearer other' } });
+    assert.equal(status, 401);
+    await service.kill();
+  }
+});
+
+for (const [name] of DURABLE) {
+  test(`Rung ${name} has each acknowledged pet after kill -9 in the middle of creates`, async (t) => {
+    for (const program of programsOf(name)) {
+      const folder = tempDir(t);
+      const acknowledged: string[] = [];
+      for (let round = 1; round <= 4; round += 1) {
+        const service = await startRung(t, program, folder);
+        const wanted = acknowledged.length + 30 * round;
+        let isKilled = false;
+        const client = async (): Promise<void> => {
+          // The connection ends with the process.
+          while (!isKilled) {
+            const created = await service.create('Rex').catch(() => undefined);
+            if (created?.status === 201) acknowledged.push(created.text);
+            if (acknowledged.length < wanted || isKilled) continue;
+            isKilled = true;
+            await service.kill();
+          }
+        };
+        await Promise.all(Array.from({ length: 8 }, client));
+      }
+      assert.equal(new Set(acknowledged).size, acknowledged.length);
+      const last = await startRung(t, program, folder);
+      const found = await last.list();
+      for (const pet of acknowledged) assert.ok(found.includes(pet), pet);
+      await last.kill();
+      JSON.parse(readFileSync(join(folder, 'pets.json'), 'utf8'));
+    }
+  });
+}
+
+test('The file of rung 3 is valid JSON after each commit', async () => {
+  const disk = createMemoryDisk();
+  const store = await openAppendStore(PATH, disk);
+  const isJson = (pets: number): void => {
+    const found = JSON.parse(disk.read(PATH).toString()) as readonly unknown[];
+    assert.equal(found.length, pets);
+  };
+  isJson(0);
+  for (let round = 1; round <= 3; round += 1) {
+    await Promise.all(['Rex', 'Tom'].map((name) => store.create({ name, categoryId: 7n })));
+    isJson(2 * round);
+  }
+});
+
+test('Rung 3 refuses a file that is damaged before its last commit, or that another store wrote', async () => {
+  const disk = createMemoryDisk();
+  const store = await openAppendStore(PATH, disk);
+  for (const name of ['Rex', 'Tom', 'Kit']) await store.create({ name, categoryId: 7n });
+  const whole = disk.read(PATH);
+  const damaged = Buffer.from(whole);
+  damaged[whole.indexOf('Rex')]! ^= 1;
+  for (const [content, message] of [
+    [damaged, /damaged behind its mark 1$/],
+    [Buffer.from('[\n{"id":1,"name":"Rex","categoryId":7}\n]\n'), /does not begin as a file/],
+    [Buffer.alloc(0), /does not begin as a file/],
+  ] as const) {
+    disk.edit(PATH, content);
+    await assert.rejects(openAppendStore(PATH, disk), { message });
+    assert.deepEqual(disk.read(PATH), content);
+  }
+});
+
+/** Starts a rung in a folder, for which it makes its file. */
+async function startRung(t: TestContext, program: string, folder: string) {
+  const env = { API_KEY: KEY, PORT: '0' };
+  const run = startProgram(process.execPath, [join(ROOT, program)], { cwd: folder, env });
+  t.after(() => run.child.kill('SIGKILL'));
+  await run.wrote(() => /port: [0-9]+/.test(run.stdout()));
+  const [, port] = /port: ([0-9]+)/.exec(run.stdout())!;
+  const url = `http://127.0.0.1:${port}/v1/pets`;
+  const headers = { Authorization: `Bearer ${KEY}` };
+  return {
+    url,
+    async create(name: string) {
+      const body = JSON.stringify({ name, categoryId: 7 });
+      const response = await fetch(url, { method: 'POST', headers, body });
+      return { status: response.status, text: await response.text() };
+    },
+    /** Resolves with the texts of all pets. */
+    async list(): Promise<readonly string[]> {
+      const texts: string[] = [];
+      for (let after = 0, length = 100; length === 100; after += length) {
+        const response = await fetch(`${url}?limit=100&after=${after}`, { headers });
+        const page = (await response.text()).slice(1, -1).split(',\n');
+        texts.push(...page);
+        length = page.length;
+      }
+      return texts;
+    },
+    async kill(): Promise<void> {
+      run.child.kill('SIGKILL');
+      await run.exit();
+    },
+  };
+}
