@@ -29,7 +29,6 @@ export {
 } from './core/pets/pet-store.ts';
 export type {
   CreateOnceResult,
-  MaybePromise,
   PageQuery,
   PetCount,
   PetStore,

@@ -10,7 +10,6 @@ import type { NewPet, StoredPet } from '../../src/core/pets/pet.ts';
 import {
   OutcomeUnknownError,
   StoreUnavailableError,
-  type MaybePromise,
   type PetStore,
 } from '../../src/core/pets/pet-store.ts';
 import { formatMembers } from '../../src/core/pets/pet-text.ts';
@@ -32,7 +31,7 @@ export interface Site {
   /** Lets time pass, until the store has made every attempt that is due. */
   pass(ms: number): Promise<void>;
   /** The texts of all pets, as every kind of read shows them; undefined if there is no response. */
-  readAll(store: PetStore): MaybePromise<readonly string[] | undefined>;
+  readAll(store: PetStore): Promise<readonly string[] | undefined>;
 }
 
 export type Script = (callers: Callers) => Promise<void>;
@@ -95,14 +94,12 @@ export class Callers {
     return this.#sendAll(() => clients.map((client) => this.#sendUntilAcknowledged(client)));
   }
 
-  /** Compares what a read of this process shows with the model. */
-  read(store: PetStore): MaybePromise<void> {
+  /** Compares what a read of this process shows with the model, and resolves with it. */
+  async read(store: PetStore): Promise<readonly string[] | undefined> {
     const knownBefore = this.model.petCount;
-    const compare = (pets: readonly string[] | undefined): void => {
-      if (pets !== undefined) this.check(() => this.model.read(pets, knownBefore));
-    };
-    const pets = this.#site.readAll(store);
-    return pets instanceof Promise ? pets.then(compare) : compare(pets);
+    const pets = await this.#site.readAll(store);
+    if (pets !== undefined) this.check(() => this.model.read(pets, knownBefore));
+    return pets;
   }
 
   check(expectation: () => void): void {

@@ -3,12 +3,13 @@
  * is known are kept at every moment.
  *
  * Time does not pass by itself: the clock belongs to the script. Whenever the number of pets
- * changes, all reads are made before the next disk operation, so that the model knows of each pet
- * that a client could have read.
+ * changes, all reads begin before the next disk operation. Their results come later, but they show
+ * the pets of that moment, so that the moment knows of each pet that a client could have read.
  */
 
 import { systemMemory, type Memory } from '../../src/core/base/system.ts';
 import type { WherePetsAre } from '../../src/core/pets/pet-store.ts';
+import { splitPets } from '../../src/core/pets/pet-text.ts';
 import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { Callers, type Script, type Site } from './callers.ts';
@@ -26,7 +27,8 @@ const CHUNK_BYTES: number = 1 << 16;
 export interface Moment {
   readonly before: string;
   readonly image: DiskImage;
-  readonly known: Knowledge;
+  /** With the pets that a read of this moment shows, as soon as it has ended. */
+  known: Knowledge;
 }
 
 /** An operation of the disk. */
@@ -56,7 +58,7 @@ export interface LifeOptions {
 export async function live(script: Script, options: LifeOptions = {}): Promise<Life> {
   const life = new Life(options);
   await script(life.callers);
-  life.end();
+  await life.end();
   return life;
 }
 
@@ -79,6 +81,8 @@ export class Life implements Site {
   startError: unknown;
   #store: FileStore | undefined;
   #lastVersion = -1;
+  /** Ends when all reads have ended that began so far. */
+  #reads: Promise<unknown> = Promise.resolve();
   readonly #options: LifeOptions;
 
   constructor(options: LifeOptions = {}) {
@@ -140,7 +144,7 @@ export class Life implements Site {
       () => true,
       () => false,
     );
-    this.#expectSafe(store);
+    await this.#expectSafe(store);
     if (this.isClean && this.where !== 'data file') this.#complain('exits with 0, and lost pets');
     this.#store = undefined;
     this.#expectAllClosed();
@@ -153,21 +157,25 @@ export class Life implements Site {
   }
 
   /** Ends the life, and keeps its last moment. Memory alone leaves no create in doubt. */
-  end(): void {
+  async end(): Promise<void> {
     const { faults = [], memoryFault } = this.#options;
     const isMemoryOnly = memoryFault !== undefined && faults.length === 0;
     if (isMemoryOnly && this.model.unknownCount > 0) this.#complain('memory causes a doubt');
     this.#keep('the end');
+    await this.#reads;
   }
 
-  readAll(): readonly string[] {
+  /** All reads begin at once, so that they show the same moment. */
+  async readAll(): Promise<readonly string[]> {
     const store = this.#store;
     if (store === undefined) return [];
-    const { text } = store.list(ALL);
-    const texts = text === '[]' ? [] : text.slice(1, -1).split(',\n');
-    for (const [index, listed] of texts.entries()) {
-      const alone = store.get(BigInt(index + 1))?.text;
-      if (alone !== listed) this.#complain(`Reads differ: ${listed} in the list, ${alone} alone`);
+    const ids = Array.from({ length: store.count().total }, (_, index) => BigInt(index + 1));
+    const reads = Promise.all(ids.map((id) => store.get(id)));
+    const texts = splitPets((await store.list(ALL)).text);
+    const alone = (await reads).map((pet) => pet?.text);
+    for (let index = 0; index < Math.max(texts.length, alone.length); index += 1) {
+      const [listed, got] = [texts[index], alone[index]];
+      if (got !== listed) this.#complain(`Reads differ: ${listed} in the list, ${got} alone`);
     }
     return texts;
   }
@@ -199,23 +207,27 @@ export class Life implements Site {
 
   #keep(before: string): void {
     // To read everything at each operation would take too long.
-    const isRead = this.#store === undefined || this.#store.count().total === this.model.petCount;
-    if (!isRead) void this.callers.read(this.#store!);
+    const store = this.#store;
+    const isRead = store === undefined || store.count().total === this.model.petCount;
+    const read = isRead ? undefined : this.callers.read(store);
+    this.#reads = Promise.all([this.#reads, read]);
     if (this.disk.operations < (this.#options.keepsFrom ?? 0)) return;
     const isSame = this.moments.at(-1)?.image === this.disk.image;
-    if (isSame && this.#lastVersion === this.model.version) return;
+    if (isSame && isRead && this.#lastVersion === this.model.version) return;
     this.#lastVersion = this.model.version;
-    this.moments.push({ before, image: this.disk.image, known: this.model.knowledge() });
+    const moment = { before, image: this.disk.image, known: this.model.knowledge() };
+    this.moments.push(moment);
+    void read?.then((pets = []) => (moment.known = withRead(moment.known, pets)));
   }
 
   /** After a stop, and before an exit, each pet is where the store says, whatever happens then. */
-  #expectSafe(store: FileStore): void {
+  async #expectSafe(store: FileStore): Promise<void> {
     this.where = store.durability();
     const { happens, isMeddled = happens !== undefined } = this.#options;
     if (isMeddled || this.where === 'memory') return;
     const pattern = this.where === 'data file' ? /pets\.json$/ : /saved-[^.]*$/;
     const content = contentsOf(worstEnd(this.disk.image, !this.disk.syncsFolders), pattern);
-    const lost = this.readAll().filter((pet) => !content.includes(pet.slice(0, -1)));
+    const lost = (await this.readAll()).filter((pet) => !content.includes(pet.slice(0, -1)));
     for (const pet of lost) this.#complain(`The ${this.where} does not have ${pet}`);
   }
 
@@ -230,6 +242,11 @@ export class Life implements Site {
 }
 
 const ALL = { limit: 1000 };
+
+/** What is known of a moment at which a read has shown these pets. */
+function withRead(known: Knowledge, pets: readonly string[]): Knowledge {
+  return { ...known, pets: [...pets, ...known.pets.slice(pets.length)] };
+}
 
 /** What all files with such names contain. */
 export function contentsOf(image: DiskImage, pattern = /./): string {

@@ -9,21 +9,16 @@ import { INT64_MAX } from '../base/int64.ts';
 import type { Measurement } from '../base/measurement.ts';
 import type { NewPet, PetStatus, StoredPet } from './pet.ts';
 
-/** A value that is known already, or the promise of one. */
-export type MaybePromise<T> = T | Promise<T>;
-
 export interface PetStore {
   /**
-   * Returns a page of the pets that match, in ascending order of id. Once a pet was acknowledged or
-   * returned, each later read has it.
-   *
-   * A store that has the page in memory returns it without a promise, which makes a request 10 %
-   * cheaper. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
+   * Resolves with a page of the pets that match, in ascending order of id. Once a pet was
+   * acknowledged or returned, each later read has it. Rejects with StoreUnavailableError if the
+   * store cannot be read now.
    */
-  list(query: PageQuery): MaybePromise<StoredPage>;
+  list(query: PageQuery): Promise<StoredPage>;
 
-  /** Returns the pet with this id, or undefined if there is none. It may fail as `list` may. */
-  get(id: bigint): MaybePromise<StoredPet | undefined>;
+  /** Resolves with the pet with this id, or undefined if there is none. Rejects as `list` does. */
+  get(id: bigint): Promise<StoredPet | undefined>;
 
   /**
    * Adds a pet under an id one greater than the greatest so far.

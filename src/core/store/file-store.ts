@@ -178,11 +178,11 @@ export class FileStore implements PetStore {
     this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
   }
 
-  list(query: PageQuery): StoredPage {
+  async list(query: PageQuery): Promise<StoredPage> {
     return this.#tables.pets.list(query);
   }
 
-  get(id: bigint): StoredPet | undefined {
+  async get(id: bigint): Promise<StoredPet | undefined> {
     return this.#tables.pets.get(id);
   }
 

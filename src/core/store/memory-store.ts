@@ -36,8 +36,8 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
       keys.add(key, pet.id, systemClock.now() + KEY_LIFETIME_MS);
       return { pet, isReplayed: false };
     },
-    get: (id) => pets.get(id),
-    list: (query) => pets.list(query),
+    get: async (id) => pets.get(id),
+    list: async (query) => pets.list(query),
     count: () => pets.count(),
     problem: () => (isClosed ? CLOSED : undefined),
     async close() {

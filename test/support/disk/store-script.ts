@@ -153,15 +153,15 @@ class StoreScript implements Script {
       // The whole message is in the cases of a start.
       return void this.printed.push(`next ${refused!.split(/\. |: what begins/)[0]}`);
     }
-    const ids = idsOf(found);
+    const ids = await idsOf(found);
     for (const id of where === 'data file' ? this.stored : []) {
-      assert.notEqual(found.get(BigInt(id)), undefined, `The pet ${id} is lost`);
+      assert.notEqual(await found.get(BigInt(id)), undefined, `The pet ${id} is lost`);
     }
     this.printed.push(`next start: ${ids}`);
     // Once more, with the file that this start and its stop leave.
     await found.close();
     await this.open();
-    assert.equal(idsOf(this.store!), ids);
+    assert.equal(await idsOf(this.store!), ids);
   }
 
   /** Checks that the newest saved file has all pets that were reported as stored. */
@@ -227,7 +227,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     clock.ms += Number(count) * (unit === 's' ? 1000 : 3_600_000);
   },
   log: (script) => countsOf(script.events.splice(0)) || 'nothing is logged',
-  list: ({ store }) => `listed: ${idsOf(store!)}`,
+  list: async ({ store }) => `listed: ${await idsOf(store!)}`,
   ready: ({ store }) => `readyz: ${store!.problem() ?? 'ready'}`,
 
   // The disk, and memory
@@ -299,13 +299,13 @@ function unescaped(text: string): string {
 }
 
 /** The ids, or how many there are. Checks that all reads show the same pets. */
-function idsOf(store: FileStore): string {
-  const pets = splitPets(store.list({ limit: 100_000 }).text).map(parsePet);
+async function idsOf(store: FileStore): Promise<string> {
+  const pets = splitPets((await store.list({ limit: 100_000 })).text).map(parsePet);
   assert.equal(store.count().total, pets.length);
   for (const pet of pets.slice(0, 20)) {
-    assert.equal(store.get(pet.id)?.text, stringifyPet(pet));
+    assert.equal((await store.get(pet.id))?.text, stringifyPet(pet));
   }
-  assert.equal(store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
+  assert.equal(await store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
   if (pets.length > 100) return `${pets.length} pets`;
   return pets.map(({ id }) => id).join(', ') || 'no pets';
 }
