@@ -4,7 +4,7 @@
  *
  *     npm run ladder                     the table of the rungs and their broken variants
  *     npm run ladder -- --markdown       the same as Markdown
- *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet, step by step
+ *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
  *
  *     --rows NAMES    only these rows, such as no-sync,core
  *     --no-speeds     without the two columns of speeds
