@@ -110,6 +110,6 @@ function printText(table) {
 }
 
 /** @param {string} text */
-function progress(text) {
+export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }
