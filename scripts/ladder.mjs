@@ -4,7 +4,11 @@
  *
  *     npm run ladder                     the table of the rungs and their broken variants
  *     npm run ladder -- --markdown       the same as Markdown
- *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet, step by step
+ *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
+ *
+ *     npm run ladder -- --judge MODULE   the same for another store: MODULE exports open(path), which
+ *                                        returns { add(item), all(), close?() }; exit 1 for a loss
+ *     npm run ladder -- --peers          the same for libraries, which are fetched, and for the rungs
  *
  *     --rows NAMES    only these rows, such as no-sync,core
  *     --no-speeds     without the two columns of speeds
@@ -13,15 +17,21 @@
 
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { resolve } from 'node:path';
 import { fail } from './build.mjs';
+import { judgePeers } from './judge/peers.mjs';
+import { exitCodeOf, printLosses, printRows, rowOf } from './judge/report.mjs';
+import { tryStore } from './judge/trial.mjs';
 import { showRow } from './ladder/show.mjs';
-import { printLadder } from './ladder/table.mjs';
+import { printLadder, progress } from './ladder/table.mjs';
 import { buildTests } from './test.mjs';
 
 const { values, positionals } = parseArgs({
   options: {
     markdown: { type: 'boolean', default: false },
     'no-speeds': { type: 'boolean', default: false },
+    judge: { type: 'string' },
+    peers: { type: 'boolean', default: false },
     rows: { type: 'string' },
     folder: { type: 'string', default: tmpdir() },
   },
@@ -29,7 +39,17 @@ const { values, positionals } = parseArgs({
 });
 buildTests();
 const [command, name] = positionals;
-if (command === undefined) {
+if (values.judge !== undefined) {
+  const verdict = await tryStore(resolve(values.judge), progress);
+  progress('');
+  printRows([rowOf(values.judge, verdict)]);
+  printLosses(verdict);
+  if (verdict.acknowledged === 0)
+    console.log('The store acknowledges nothing, so it loses nothing');
+  process.exitCode = exitCodeOf(verdict);
+} else if (values.peers) {
+  await judgePeers(progress);
+} else if (command === undefined) {
   await printLadder({
     names: values.rows?.split(','),
     folder: values['no-speeds'] ? undefined : values.folder,

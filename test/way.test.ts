@@ -19,7 +19,7 @@ const DIST: string = dirname(SERVER_JS);
 /** The requests, each with the most files and functions of the core, and of an app. */
 const WAYS = [
   ['GET of a list', requestOf('GET /v1/pets'), [16, 53], [21, 57]],
-  ['POST of a pet', CREATE, [31, 131], [35, 135]],
+  ['POST of a pet', CREATE, [31, 133], [35, 137]],
 ] as const;
 
 type Started = Awaited<ReturnType<typeof startApp>>;

@@ -26,7 +26,7 @@ export async function showRow(name) {
   if (cell.shortest === undefined) {
     console.log(`\nIt loses no pet: after none of ${cell.tried} power failures, and in no column.`);
   } else {
-    console.log(`\nOne of the shortest lives in which it loses a pet (${column}):\n`);
+    console.log(`\nA short life in which it loses a pet (${column}):\n`);
     printLife(cell.shortest);
   }
   if (row.core !== undefined) {

@@ -15,8 +15,16 @@ const SIZES = [1000, 100_000];
  */
 
 /**
+ * @typedef {{
+ *   names: readonly string[] | undefined,
+ *   folder: string | undefined,
+ *   isMarkdown: boolean,
+ * }} LadderOptions
+ */
+
+/**
  * Tries and measures the rows, and prints the table. Without a folder it measures no speeds.
- * @param {{ names: readonly string[] | undefined, folder: string | undefined, isMarkdown: boolean }} options
+ * @param {LadderOptions} options
  */
 export async function printLadder({ names, folder, isMarkdown }) {
   const [{ COLUMNS }, { withStore }, { tryColumn }] = await Promise.all([
@@ -25,7 +33,7 @@ export async function printLadder({ names, folder, isMarkdown }) {
     loadLosses(),
   ]);
   const sizes = folder === undefined ? [] : SIZES;
-  const heads = ['', ...COLUMNS, ...sizes.map((size) => `${size.toLocaleString('en')} pets`)];
+  const heads = ['Row', ...COLUMNS, ...sizes.map((size) => `${size.toLocaleString('en')} pets`)];
   /** @type {Printed[][]} */
   const table = [heads.map((text) => ({ text }))];
   for (const row of await rowsOf(names)) {
@@ -102,6 +110,6 @@ function printText(table) {
 }
 
 /** @param {string} text */
-function progress(text) {
+export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

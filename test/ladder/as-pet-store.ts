@@ -13,10 +13,10 @@ export function asPetStore(store: Store): PetStore {
     return { id, text, status };
   };
   return {
-    list(query) {
+    async list(query) {
       return store.list(query);
     },
-    get(id) {
+    async get(id) {
       const pet = store.get(id);
       return pet && petOf(pet.text);
     },

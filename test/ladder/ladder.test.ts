@@ -1,7 +1,8 @@
-/** The table of the ladder: each broken variant loses a pet, and each rung only where it says so. */
+/** The table of the ladder: each broken variant loses a pet, each rung only where it says so. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readText } from '../support/project.ts';
 import { changedLines, whereIs } from './lines.ts';
 import { lossesEverywhere, tryColumn } from './losses.ts';
 import { withStore } from './stores.ts';
@@ -36,3 +37,19 @@ for (const name of ['2-json-file', '3-append']) {
     });
   });
 }
+
+test('The table of the page has each row, with the losses of each column in bold', () => {
+  const [, table = ''] = readText('src/ladder/README.md').split('\n| Row |');
+  const rows = table.split('\n\n')[0]!.split('\n').slice(2);
+  const found = rows.map((line) => line.split('|').map((cell) => cell.trim()));
+  const shown = found.map(([, name = '', ...cells]) => {
+    const losses = COLUMNS.filter((_, at) => /^\*\*[1-9]/.test(cells[at]!));
+    const sound = COLUMNS.filter((_, at) => /^(–|0 of [1-9][0-9]*)$/.test(cells[at]!));
+    assert.equal(losses.length + sound.length, COLUMNS.length, name);
+    return [name.replace('· ', ''), losses];
+  });
+  assert.deepEqual(
+    shown,
+    ROWS.map(({ name, loses }) => [name, loses]),
+  );
+});

@@ -21,6 +21,7 @@ import {
 import { SimulatedDisk, type Fault, type OperationKind } from '../simulation/simulated-disk.ts';
 import { everyEnd, worstEnd, type Survivor } from '../simulation/survival.ts';
 import { intercept } from '../support/disk/intercept.ts';
+import { isWhole } from '../support/extent.ts';
 import { describeCall, describeEnd, firstLineOf, shownPet } from './shown.ts';
 import type { LadderStore, OpenStore } from './stores.ts';
 import type { Column } from './variants.ts';
@@ -61,7 +62,7 @@ const FOLDER_ONLY: DiskImage = syncNames(
 export async function tryColumn(column: Column, open: OpenStore): Promise<Cell> {
   const tries = new Tries(open);
   if (column === 'second process') {
-    await tries.end(await liveBeside(open), onlyKill);
+    await tries.endAll(await liveBeside(open), onlyKill);
     return tries.cell;
   }
   const { moments, kinds } = await live(open, []);
@@ -76,9 +77,12 @@ export async function tryColumn(column: Column, open: OpenStore): Promise<Cell> 
   return tries.cell;
 }
 
+const SAMPLE = ['once', 'for ever'] as const;
+const WHOLE = [...SAMPLE, 'twice'] as const;
+
 /**
- * Fails each operation of a life in each way, and ends the life after each step in each way; after a
- * kill, the start that follows it, too.
+ * Fails each operation of a life in each way, and ends the life after each step in each way; after
+ * a kill, the start that follows it, too.
  */
 export async function lossesEverywhere(open: OpenStore): Promise<Cell> {
   const tries = new Tries(open);
@@ -86,7 +90,7 @@ export async function lossesEverywhere(open: OpenStore): Promise<Cell> {
   const isNewStart = once(keyOfMoment);
   const { kinds } = await live(open, []);
   for (const kind of ['EIO', 'ENOSPC', 'half', 'short', 'late'] as const) {
-    for (const lasts of ['once', 'twice', 'for ever'] as const) {
+    for (const lasts of isWhole ? WHOLE : SAMPLE) {
       for (const at of kinds.keys()) {
         const { moments } = await live(open, [{ kind, lasts, at }]);
         await tries.endAll(moments.filter(isNew), everyEnd);
@@ -112,7 +116,7 @@ async function startAgain(open: OpenStore, moment: Moment): Promise<readonly Mom
   const store = await recorder.open(open, simulated.startProcess());
   if (store !== undefined) {
     recorder.read(store);
-    await recorder.create(store, newPet('Eve'));
+    await recorder.create(store, newPet('Leo'));
   }
   return [...recorder.moments];
 }
@@ -215,7 +219,7 @@ async function findLoss(
       if (expected.length === 0) return undefined;
       return `${start}the store does not start: ${firstLineOf(error)}`;
     }
-    const found = petsOf(store);
+    const found = await petsOf(store);
     for (const pet of expected) {
       const count = found.filter((other) => other === pet).length;
       if (count === 0) return `${start}${shownPet(pet)} is missing`;
@@ -226,12 +230,12 @@ async function findLoss(
   return undefined;
 }
 
-function petsOf(store: LadderStore): readonly string[] {
-  const { text } = store.list({ limit: 1000 });
+async function petsOf(store: LadderStore): Promise<readonly string[]> {
+  const { text } = await store.list({ limit: 1000 });
   return text === '[]' ? [] : text.slice(1, -1).split(',\n');
 }
 
-/** Creates one pet, then two at a time, then one more, and keeps each moment. */
+/** Creates one pet, two at a time, a short one, a long one, and keeps each moment. */
 async function live(open: OpenStore, faults: readonly Fault[]): Promise<RecordedLife> {
   const kinds: OperationKind[] = [];
   const simulated = new SimulatedDisk(FOLDER_ONLY, (kind) => void kinds.push(kind));
@@ -242,6 +246,7 @@ async function live(open: OpenStore, faults: readonly Fault[]): Promise<Recorded
     await recorder.create(store, newPet('Rex'));
     await Promise.all(['Tom', 'Kit'].map((name) => recorder.create(store, newPet(name, 700))));
     await recorder.create(store, newPet('Ann'));
+    await recorder.create(store, newPet('Eve', 700));
   }
   // A store may still call the disk.
   return { moments: [...recorder.moments], kinds: [...kinds] };
@@ -253,8 +258,8 @@ interface RecordedLife {
   readonly kinds: readonly OperationKind[];
 }
 
-/** Two processes have the same file, and each creates three pets. Resolves with the last moment. */
-async function liveBeside(open: OpenStore): Promise<Moment> {
+/** Two processes have the same file, and each creates three pets. */
+async function liveBeside(open: OpenStore): Promise<readonly Moment[]> {
   const simulated = new SimulatedDisk(FOLDER_ONLY);
   const recorder = new Recorder(simulated);
   const processes = [];
@@ -266,7 +271,7 @@ async function liveBeside(open: OpenStore): Promise<Moment> {
       if (store !== undefined) await recorder.create(store, newPet(`${name} of ${who[0]}`), who);
     }
   }
-  return recorder.moments.at(-1)!;
+  return [...recorder.moments];
 }
 
 /** The name has this length at least: a pet may have more than one sector of the disk. */
@@ -301,7 +306,8 @@ class Recorder {
       } finally {
         const isMade = this.#simulated.operations > operations;
         const hasFailed = this.#simulated.failures > failures;
-        const failure = this.#simulated.image === image ? ' fails' : ' is made in part';
+        const isPartial = call.operation.startsWith('write') && this.#simulated.image !== image;
+        const failure = isPartial ? ' is made in part' : ' fails';
         const isIdle = call.operation === 'remove' && this.#simulated.image === image;
         const step = isIdle ? undefined : describeCall(call, args);
         if (isMade && step !== undefined) this.#keep(who + step + (hasFailed ? `:${failure}` : ''));

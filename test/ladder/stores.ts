@@ -12,10 +12,14 @@ import { withMethod } from '../support/replaced-method.ts';
 import { TestClock } from '../support/test-clock.ts';
 import type { Row, RungName } from './variants.ts';
 
+interface Listed {
+  readonly text: string;
+}
+
 /** What the ladder asks of a store. */
 export interface LadderStore {
   create(newPet: NewPet): Promise<{ readonly text: string }>;
-  list(query: { readonly limit: number }): { readonly text: string };
+  list(query: { readonly limit: number }): Listed | Promise<Listed>;
 }
 
 export type OpenStore = (path: string, disk: Disk) => Promise<LadderStore>;

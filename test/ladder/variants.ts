@@ -59,7 +59,7 @@ export const ROWS: readonly Row[] = [
   {
     name: 'in-place',
     rung: '2-json-file',
-    what: 'Writes the file in its place, instead of another one that is renamed',
+    what: 'Removes the file, and writes it anew under its own name',
     patches: [
       ['const unfinished = `${path}.unfinished`;', 'const unfinished = path;'],
       ['await disk.rename(unfinished, path);', ''],

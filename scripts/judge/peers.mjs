@@ -1,0 +1,4 @@
+/** @param {(text: string) => void} progress */
+export async function judgePeers(progress) {
+  progress('');
+}

@@ -1,0 +1,167 @@
+/**
+ * The processes of the judge. One is a life: a store is opened in an empty folder, and gets items.
+ * The other reads: it opens the store in each folder that it is sent, as a new process would after
+ * a crash. So the store's own code runs only here, and the judge survives what it does.
+ */
+
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { startRecording } from './recorder.mjs';
+
+/**
+ * @import { Failure, Step } from './recorder.mjs'
+ */
+
+/**
+ * @typedef {{ id: number, text: string }} Item
+ * @typedef {{
+ *   add(item: Item): unknown,
+ *   all(): Iterable<Item> | Promise<Iterable<Item>>,
+ *   close?(): unknown,
+ * }} JudgedStore
+ */
+
+/**
+ * What a life was like.
+ * @typedef {{
+ *   steps: Step[],
+ *   unknown: string[],
+ *   counts: { writes: number, syncs: number },
+ *   ms: number,
+ * }} Life
+ */
+
+/**
+ * What a reader has found: the items, and those after one more add and another start.
+ * @typedef {{ error?: string, items?: Item[], againError?: string, again?: Item[] }} Found
+ */
+
+/** Some fit into one sector of the disk, and some do not. @type {readonly Item[]} */
+export const ITEMS = [60, 700, 30, 1500].map((length, index) => {
+  return { id: index + 1, text: `item ${index + 1} `.padEnd(length, '.') };
+});
+
+/** @type {Item} */
+export const LAST_ITEM = { id: 9, text: 'added after the crash' };
+
+/** The store's path in its folder. */
+const NAME = 'store';
+
+/**
+ * @template T
+ * @param {T | Promise<T>} promise
+ * @param {number} ms
+ * @returns {Promise<T>}
+ */
+async function within(promise, ms) {
+  const ended = new AbortController();
+  const timeout = sleep(ms, undefined, { signal: ended.signal }).then(() => {
+    throw new Error(`no result within ${ms} ms`);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    ended.abort();
+    timeout.catch(() => undefined);
+  }
+}
+
+/**
+ * @param {string} module
+ * @param {string} root
+ * @param {{ failure?: Failure | undefined, patienceMs: number }} options
+ */
+async function live(module, root, { failure, patienceMs }) {
+  const { steps, unknown, counts, compare, note } = startRecording(root, failure);
+  process.on('unhandledRejection', (error) => note(`unhandled rejection: ${messageOf(error)}`));
+  const startedAt = performance.now();
+  try {
+    const { open } = await import(pathToFileURL(module).href);
+    /** @type {JudgedStore} */
+    const store = await within(open(join(root, NAME)), patienceMs);
+    await compare();
+    /** @param {Item} item */
+    const add = async (item) => {
+      note('add', item.id);
+      try {
+        await within(store.add(item), patienceMs);
+        note('acknowledged', item.id);
+      } catch (error) {
+        note(`refused (${messageOf(error)})`, item.id);
+      }
+    };
+    for (const item of ITEMS.slice(0, -2)) {
+      await add(item);
+      await compare();
+    }
+    await Promise.all(ITEMS.slice(-2).map(add));
+    if (store.close !== undefined) await within(store.close(), patienceMs);
+  } catch (error) {
+    note(`open or close fails (${messageOf(error)})`);
+  }
+  const ms = performance.now() - startedAt;
+  // A store may write a little later than it says.
+  await sleep(20);
+  await compare();
+  /** @type {Life} */
+  const life = { steps, unknown: [...unknown], counts, ms };
+  process.send?.(life, () => process.exit());
+}
+
+/**
+ * @param {string} module
+ * @param {number} patienceMs
+ */
+async function read(module, patienceMs) {
+  process.on('unhandledRejection', () => undefined);
+  const { open } = await import(pathToFileURL(module).href);
+  /** @param {string} root */
+  const start = async (root) => {
+    /** @type {JudgedStore} */
+    const store = await open(join(root, NAME));
+    return { store, items: structuredClone([...(await store.all())]) };
+  };
+  process.on('message', async (/** @type {string} */ root) => {
+    /** @type {Found} */
+    const found = {};
+    try {
+      const { store, items } = await within(start(root), patienceMs);
+      found.items = items;
+      // A store may refuse it, if it says so.
+      const isAdded = await within(store.add(LAST_ITEM), patienceMs).then(
+        () => true,
+        () => false,
+      );
+      await store.close?.();
+      if (isAdded) {
+        try {
+          const again = await within(start(root), patienceMs);
+          found.again = again.items;
+          await again.store.close?.();
+        } catch (error) {
+          found.againError = messageOf(error);
+        }
+      }
+    } catch (error) {
+      found.error = messageOf(error);
+    }
+    process.send?.(found);
+  });
+  process.send?.('ready');
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split('\n', 1)[0]?.slice(0, 150) ?? '';
+}
+
+// The module is also imported, for its items.
+if (process.env['JUDGE_ROLE'] !== undefined) {
+  const [, , module = '', given = '{}'] = process.argv;
+  const { root, patienceMs, failure } = JSON.parse(given);
+  if (process.env['JUDGE_ROLE'] === 'live') await live(module, root, { failure, patienceMs });
+  else await read(module, patienceMs);
+}
