@@ -6,9 +6,10 @@
  *     npm run ladder -- --markdown       the same as Markdown
  *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
  *
- *     npm run ladder -- --judge MODULE   the same for another store: MODULE exports open(path), which
- *                                        returns { add(item), all(), close?() }; exit 1 for a loss
- *     npm run ladder -- --peers          the same for libraries, which are fetched, and for the rungs
+ *     npm run ladder -- --judge MODULE   the same for another store: MODULE exports open(path),
+ *                                        which returns { add(item), all(), close?() }; exit 1
+ *                                        for a loss
+ *     npm run ladder -- --peers          the same for libraries, which are fetched
  *
  *     --rows NAMES    only these rows, such as no-sync,core
  *     --no-speeds     without the two columns of speeds

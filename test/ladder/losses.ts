@@ -115,7 +115,7 @@ async function startAgain(open: OpenStore, moment: Moment): Promise<readonly Mom
   const recorder = new Recorder(simulated, [...moment.steps, 'kill'], moment.acknowledged);
   const store = await recorder.open(open, simulated.startProcess());
   if (store !== undefined) {
-    recorder.read(store);
+    await recorder.read(store);
     await recorder.create(store, newPet('Leo'));
   }
   return [...recorder.moments];
@@ -320,8 +320,8 @@ class Recorder {
   }
 
   /** A pet that a client has read must not be lost either. */
-  read(store: LadderStore): void {
-    for (const pet of petsOf(store)) {
+  async read(store: LadderStore): Promise<void> {
+    for (const pet of await petsOf(store)) {
       if (!this.#acknowledged.includes(pet)) this.#acknowledged.push(pet);
     }
     this.#keep('read all pets');
