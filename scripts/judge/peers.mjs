@@ -1,4 +1,182 @@
+/**
+ * Stores on libraries that Node programs save JSON with, each used as its own page shows, and this
+ * project's own. The libraries are fetched into a temporary folder: they are no dependency.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { npmCommand } from '../build.mjs';
+import { exitCodeOf, printRows, rowOf } from './report.mjs';
+import { tryStore } from './trial.mjs';
+
+/** A store, and the library that it needs. @typedef {{ name: string, library?: string, text: string }} Peer */
+
+/**
+ * Returns a module whose store keeps the items in an array, and saves all of them.
+ * @param {string} imports
+ * @param {string} save An expression that saves `text` at `path`.
+ * @param {string} [before] What is done once, when the store is opened.
+ */
+function saving(imports, save, before = '') {
+  return `import { readFile } from 'node:fs/promises';
+${imports}
+export async function open(path) {
+  const items = JSON.parse(
+    await readFile(path, 'utf8').catch((error) => {
+      if (error.code === 'ENOENT') return '[]';
+      throw error;
+    }),
+  );
+  ${before}
+  return {
+    async add(item) {
+      items.push(item);
+      const text = JSON.stringify(items);
+      await ${save};
+    },
+    all: () => items,
+  };
+}
+`;
+}
+
+const NEDB = `import util from 'node:util';
+// It calls these, which Node 23 has removed.
+util.isDate ??= util.types.isDate;
+util.isRegExp ??= util.types.isRegExp;
+util.isArray ??= Array.isArray;
+const { default: Datastore } = await import('nedb');
+const call = (begin) =>
+  new Promise((resolve, reject) => begin((error) => (error ? reject(error) : resolve())));
+export async function open(path) {
+  const db = new Datastore({ filename: path });
+  await call((done) => db.loadDatabase(done));
+  return {
+    add: (item) => call((done) => db.insert({ ...item }, done)),
+    all: () => db.getAllData().map(({ id, text }) => ({ id, text })),
+  };
+}
+`;
+
+const LOWDB = `import { JSONFilePreset } from 'lowdb/node';
+export async function open(path) {
+  const db = await JSONFilePreset(path, { items: [] });
+  return { add: (item) => db.update(({ items }) => items.push(item)), all: () => db.data.items };
+}
+`;
+
+/**
+ * Returns a module for a store of this project, whose pets are the items.
+ * @param {string} file
+ * @param {string} opened An expression that opens the store at `path`.
+ */
+function ours(file, opened) {
+  /** @param {string} path */
+  const urlOf = (path) => new URL(`../../.build/src/${path}`, import.meta.url).href;
+  return `import * as module from '${urlOf(file)}';
+import { nodeDisk } from '${urlOf('stores/file/node-disk.js')}';
+export async function open(path) {
+  const store = await ${opened};
+  return {
+    add: (item) => store.create({ name: JSON.stringify(item), categoryId: BigInt(item.id) }),
+    all: () => JSON.parse(store.list({ limit: 1000 }).text).map(({ name }) => JSON.parse(name)),
+    close: () => store.close?.(),
+  };
+}
+`;
+}
+
+/** Two writes of one file at the same time are not safe, its page says. */
+const IN_TURN = 'let last = Promise.resolve();';
+
+/** @type {readonly Peer[]} */
+const PEERS = [
+  {
+    name: 'fs.writeFileSync',
+    text: saving("import fs from 'node:fs';", 'fs.writeFileSync(path, text)'),
+  },
+  {
+    name: 'fs.promises.writeFile',
+    text: saving(
+      "import { writeFile } from 'node:fs/promises';",
+      '(last = last.catch(() => undefined).then(() => writeFile(path, text)))',
+      IN_TURN,
+    ),
+  },
+  {
+    name: 'steno',
+    library: 'steno@4.0.2',
+    text: saving(
+      "import { Writer } from 'steno';",
+      'writer.write(text)',
+      'const writer = new Writer(path);',
+    ),
+  },
+  { name: 'lowdb', library: 'lowdb@7.0.1', text: LOWDB },
+  {
+    name: 'write-file-atomic',
+    library: 'write-file-atomic@7.0.1',
+    text: saving("import writeFileAtomic from 'write-file-atomic';", 'writeFileAtomic(path, text)'),
+  },
+  {
+    name: 'atomically',
+    library: 'atomically@2.1.1',
+    text: saving("import { writeFile } from 'atomically';", 'writeFile(path, text)'),
+  },
+  { name: 'nedb', library: 'nedb@1.8.0', text: NEDB },
+  {
+    name: 'rung 2',
+    text: ours('ladder/2-json-file.js', 'module.openJsonFileStore(path, nodeDisk)'),
+  },
+  { name: 'rung 3', text: ours('ladder/3-append.js', 'module.openAppendStore(path, nodeDisk)') },
+  { name: 'the core', text: ours('stores/file/file-store.js', 'module.openFileStore({ path })') },
+];
+
 /** @param {(text: string) => void} progress */
 export async function judgePeers(progress) {
-  progress('');
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-peers-'));
+  /** @type {(readonly string[])[]} */
+  const rows = [];
+  try {
+    for (const { name, library, text } of PEERS) {
+      progress(name);
+      const own = join(folder, name.replaceAll(' ', '-'));
+      mkdirSync(own);
+      if (library !== undefined && !fetchInto(own, library)) {
+        progress('');
+        console.log(`${library} is skipped: npm cannot fetch it`);
+        continue;
+      }
+      const module = join(own, 'store.mjs');
+      writeFileSync(module, text);
+      const verdict = await tryStore(module, (what) => progress(`${name}: ${what}`));
+      rows.push(rowOf(library?.replace('@', ' ') ?? name, verdict));
+      progress('');
+      for (const what of [...verdict.problems, ...verdict.notes]) console.log(`${name}: ${what}`);
+      const isOwn = text.includes('nodeDisk');
+      if (isOwn && exitCodeOf(verdict) !== 0) process.exitCode = 1;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  printRows(rows);
+  const date = new Date().toISOString().slice(0, 10);
+  console.log(
+    `\n${date}, Node ${process.versions.node}: in how many of the tried states an item is lost`,
+  );
+}
+
+/**
+ * Returns false if the library cannot be installed there.
+ * @param {string} folder
+ * @param {string} library
+ */
+function fetchInto(folder, library) {
+  writeFileSync(join(folder, 'package.json'), '{"private":true}');
+  const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-retries=0'];
+  const [npm, ...args] = npmCommand(['install', ...quiet, library]);
+  const shell = process.platform === 'win32' && npm === 'npm';
+  return spawnSync(npm, args, { cwd: folder, stdio: 'ignore', shell }).status === 0;
 }

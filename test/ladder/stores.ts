@@ -56,7 +56,15 @@ const openWithoutLock: OpenStore = (path, disk) => {
 };
 
 /** Resolves with the opening function of the row's rung, after its text was patched. */
-async function openPatched({ name, rung, patches }: Row): Promise<OpenStore> {
+async function openPatched(row: Row): Promise<OpenStore> {
+  const module = (await import(patchedModule(row))) as Module;
+  const open = module.openJsonFileStore ?? module.openAppendStore;
+  if (open === undefined) throw new Error(`${row.name} has no function that opens it`);
+  return open;
+}
+
+/** Returns the URL of the row's rung after its text was patched. */
+export function patchedModule({ rung, patches }: Row): string {
   const url = new URL(`../../src/ladder/${rung}.js`, import.meta.url);
   let text = readFileSync(url, 'utf8');
   for (const [from, to] of patches) {
@@ -65,10 +73,7 @@ async function openPatched({ name, rung, patches }: Row): Promise<OpenStore> {
   }
   // A module without a file has no folder for its imports.
   text = text.replace(/(?<=^import .* from ')\..*(?=';$)/gm, (path) => new URL(path, url).href);
-  const module = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as Module;
-  const open = module.openJsonFileStore ?? module.openAppendStore;
-  if (open === undefined) throw new Error(`${name} has no function that opens it`);
-  return open;
+  return `data:text/javascript,${encodeURIComponent(text)}`;
 }
 
 interface Module {

@@ -1,0 +1,94 @@
+/**
+ * The judge of any store: it finds each planted fault, and nothing in a store without one. The
+ * stores are the rungs of the ladder and their broken variants, on the real file system.
+ */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { isWhole } from '../support/extent.ts';
+import { runScript } from '../support/process/process.ts';
+import { patchedModule } from './stores.ts';
+import { ROWS, type Row } from './variants.ts';
+
+/** The columns of the judge in which a row loses an item. A rung is sound. */
+const LOSSES: Readonly<Record<string, readonly string[]>> = {
+  '2-json-file': [],
+  '3-append': [],
+  'in-place': [
+    'kill',
+    'power failure',
+    'failed write',
+    'full disk',
+    'full, then room',
+    'failed sync',
+  ],
+  'short-writes': ['short write', 'full disk', 'full, then room'],
+  'no-sync': ['power failure'],
+  'no-folder-sync': ['power failure'],
+  'syncs-again': ['failed sync'],
+  'early-answer': ['power failure'],
+  unproven: ['power failure'],
+  'short-commits': ['short write', 'full disk', 'full, then room'],
+  'syncs-commits-again': ['failed sync'],
+};
+
+/** Without --all. */
+const SAMPLE: readonly string[] = ['3-append', 'no-folder-sync', 'short-commits', 'syncs-again'];
+
+for (const [name, losses] of Object.entries(LOSSES)) {
+  if (!isWhole && !SAMPLE.includes(name)) continue;
+  test(`The judge finds what ${name} loses, and shows how`, async (t) => {
+    const { code, stdout } = await judge(t, moduleOf(ROWS.find((row) => row.name === name)!));
+    assert.equal(code, losses.length === 0 ? 0 : 1, stdout);
+    const [heads = [], , cells = []] = stdout.split('\n').map((line) => line.split('|'));
+    const losing = heads.filter((_, at) => /^ \*\*[1-9]/.test(cells[at] ?? ''));
+    assert.deepEqual(
+      losing.map((head) => head.trim()),
+      losses,
+    );
+    const shown = Array.from(stdout.matchAll(/^(\w.*):\n +1 {2}\w/gm), ([, column]) => column);
+    assert.deepEqual(shown, losses);
+  });
+}
+
+test('The judge names a call that it does not know, and says nothing about a store without acknowledged items', async (t) => {
+  const copies = `import { copyFile, writeFile } from 'node:fs/promises';
+export const open = (path) => ({
+  add: async () => { await writeFile(path, '[]'); await copyFile(path, path + '.copy'); },
+  all: () => [],
+});`;
+  const refuses = `export const open = () => ({ add: () => Promise.reject(new Error('Full')), all: () => [] });`;
+  for (const [module, message] of [
+    [copies, /does not know the call copyFile/],
+    [refuses, /acknowledges nothing/],
+  ] as const) {
+    const { code, stdout } = await judge(t, module);
+    assert.match(stdout, message);
+    assert.equal(code, 2);
+  }
+});
+
+/** Runs the judge on a module with this text. */
+function judge(t: TestContext, text: string) {
+  const module = join(tempDir(t), 'store.mjs');
+  writeFileSync(module, text);
+  return runScript('ladder.mjs', ['--judge', module]);
+}
+
+/** Returns the text of a module whose items are pets of the row's store. */
+function moduleOf(row: Row): string {
+  const nodeDisk = new URL('../../src/stores/file/node-disk.js', import.meta.url).href;
+  return `import * as module from '${patchedModule(row).replaceAll("'", '%27')}';
+import { nodeDisk } from '${nodeDisk}';
+export async function open(path) {
+  const store = await (module.openJsonFileStore ?? module.openAppendStore)(path, nodeDisk);
+  return {
+    add: (item) => store.create({ name: JSON.stringify(item), categoryId: BigInt(item.id) }),
+    all: () => JSON.parse(store.list({ limit: 1000 }).text).map(({ name }) => JSON.parse(name)),
+  };
+}
+`;
+}
