@@ -23,7 +23,7 @@ import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
-import { createJsonLogger } from './ops/logs.ts';
+import { createJsonLogger, LineWriter } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
 import { FailureReport } from './stores/failure-report.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
@@ -42,7 +42,10 @@ const INHERITED_FD = 3;
  */
 const INHERITED_BACKLOG = 4096;
 
-const logger = createJsonLogger((line) => process.stderr.write(`${line}\n`));
+const lines = new LineWriter(process.stderr, (dropped) => {
+  logger('warn', 'Dropped lines of the log, since its reader had stopped', { dropped });
+});
+const logger = createJsonLogger((line) => lines.write(line));
 /** For the last line before the process ends, which would not wait for a stream. */
 const lastLogger = createJsonLogger((line) => writeSync(process.stderr.fd, `${line}\n`));
 
@@ -126,6 +129,7 @@ async function run(config: Config): Promise<void> {
       openConnections: () => connectionsOf(server).size,
       refusedConnections: () => refusedConnections,
       failedKeyReloads: () => failedKeyReloads,
+      droppedLogLines: () => lines.dropped,
       processStats: () => readProcessStats(process),
     },
   });

@@ -131,6 +131,10 @@ function readMetrics(
         runtime?.refusedConnections?.(),
       ],
       petstore_api_key_reload_failures_total: ['Failed key reloads', runtime?.failedKeyReloads?.()],
+      petstore_log_dropped_lines_total: [
+        'Lines of the log that were dropped, since its reader had stopped',
+        runtime?.droppedLogLines?.(),
+      ],
       process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
     },
     gauge: {

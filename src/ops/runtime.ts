@@ -10,6 +10,8 @@ export interface Runtime {
   refusedConnections?(): number;
   /** How often a reload of the API keys failed, so that the keys in force stayed. */
   failedKeyReloads?(): number;
+  /** How many lines of the log were dropped, since its reader had stopped. */
+  droppedLogLines?(): number;
   /** What the process uses of its machine. */
   processStats?(): ProcessStats;
 }

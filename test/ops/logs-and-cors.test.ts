@@ -6,10 +6,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PetQuery } from '../../src/model/pet-store.ts';
-import { createJsonLogger } from '../../src/ops/logs.ts';
+import { createJsonLogger, LineWriter } from '../../src/ops/logs.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { lastRequestOf } from '../support/http/requests.ts';
 import { KEY, openService, type Service } from '../support/http/service.ts';
@@ -184,3 +185,27 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
     assert.equal(headers.get('access-control-allow-origin'), '*');
   });
 }
+
+test('At most 1 MiB waits for the reader of the log; the rest is dropped, counted and told', async () => {
+  let written = '';
+  let take: (() => void) | undefined;
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      written += chunk;
+      take = done;
+    },
+  });
+  const told: number[] = [];
+  const lines = new LineWriter(stream, (dropped) => void told.push(dropped));
+  const line = 'x'.repeat(9999);
+  for (let count = 0; count < 1000; count += 1) lines.write(line);
+  assert.deepEqual([stream.writableLength, lines.dropped, told], [1_050_000, 895, []]);
+  while (stream.writableLength > 0) {
+    take?.();
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual([written.length, told], [1_050_000, [895]]);
+  lines.write(line);
+  assert.deepEqual([written.length, lines.dropped], [1_060_000, 895]);
+});

@@ -93,6 +93,7 @@ test('The metrics have pets, commits, files, the process and the version', async
     petstore_http_connections: 7,
     petstore_http_refused_connections_total: 8,
     petstore_api_key_reload_failures_total: 9,
+    petstore_log_dropped_lines_total: 10,
     [`petstore_build_info{version="${VERSION}",node="v20.0.0"}`]: 1,
   });
   const now = Date.now() / 1000;
