@@ -22,9 +22,10 @@ import { VERSION, nodeVersionProblem } from './base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
+import { LIMITS } from './http/limits.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLogger, LineWriter } from './ops/logs.ts';
-import { readProcessStats } from './ops/runtime.ts';
+import { connectionsThatFit, readProcessStats } from './ops/runtime.ts';
 import { FailureReport } from './stores/failure-report.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
@@ -133,7 +134,15 @@ async function run(config: Config): Promise<void> {
       processStats: () => readProcessStats(process),
     },
   });
-  const server = createHttpServer(app.listener, { keepAliveTimeout: config.idleTimeout * 1000 });
+  const { connections, descriptors } = connectionsThatFit(LIMITS.maxConnections);
+  if (connections < LIMITS.maxConnections) {
+    const event = 'Serves fewer connections at a time, since the process may open few files';
+    logger('warn', event, { connections, descriptors });
+  }
+  const server = createHttpServer(app.listener, {
+    keepAliveTimeout: config.idleTimeout * 1000,
+    maxConnections: connections,
+  });
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));
   const onSignal = stopOnSignals(app, server);

@@ -6,7 +6,7 @@
  * metrics of the process have the names that Prometheus and its dashboards expect.
  */
 
-import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import { VERSION } from '../base/version.ts';
 import type { Operation } from '../http/operation.ts';
@@ -15,7 +15,7 @@ import type { KeyUse } from '../http/request-header.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, PetStore, WherePetsAre } from '../model/pet-store.ts';
-import type { Runtime } from './runtime.ts';
+import { tryTo, type Runtime } from './runtime.ts';
 
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
@@ -43,6 +43,13 @@ export function createMetrics(sources: MetricsSources): Metrics {
   const responses: ResponseCounts = { byOperation: new Map(), bytes: 0 };
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
+  const delays = new Histogram(DURATION_BOUNDS);
+  // Not at a scrape, which would hide the delay from another scraper.
+  const timer = setInterval(() => {
+    const ms = eventLoop.max / 1e6 - EVENT_LOOP_RESOLUTION_MS;
+    eventLoop.reset();
+    delays.observe(Math.max(0, ms) / 1000);
+  }, EVENT_LOOP_READ_MS).unref();
   return {
     countRequest({ operation = '', keyUse, startedAt, status, bodyBytes }, seconds) {
       if (keyUse !== undefined) {
@@ -66,14 +73,18 @@ export function createMetrics(sources: MetricsSources): Metrics {
       path: '/metrics',
       needsKey: 'metrics',
       handle: () =>
-        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, eventLoop))),
+        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, delays))),
     },
-    close: () => eventLoop.disable(),
+    close() {
+      clearInterval(timer);
+      eventLoop.disable();
+    },
   };
 }
 
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const EVENT_LOOP_RESOLUTION_MS = 20;
+const EVENT_LOOP_READ_MS = 1000;
 
 /** In seconds: from a read in memory to a create on a slow disk. */
 const DURATION_BOUNDS: readonly number[] = [
@@ -93,12 +104,13 @@ interface ResponseCounts {
 function readMetrics(
   sources: MetricsSources,
   responses: ResponseCounts,
-  eventLoop: IntervalHistogram,
+  delays: Histogram,
 ): MetricTable {
   const { runtime } = sources;
-  const store = sources.store().stats?.();
-  const where = sources.store().durability?.();
-  const running = runtime?.processStats?.();
+  // A figure that cannot be read is left out: the others must not fail because of it.
+  const store = tryTo(() => sources.store().stats?.());
+  const where = tryTo(() => sources.store().durability?.());
+  const running = tryTo(() => runtime?.processStats?.());
   const uses = sources.keyUses();
   const operations = [...responses.byOperation];
   // The monotonic clock measures the age of a use, since the time of day may have been corrected.
@@ -128,12 +140,15 @@ function readMetrics(
       petstore_etcd_conflicts_total: ['Slots that another process took first', store?.conflicts],
       petstore_http_refused_connections_total: [
         'Connections that were refused, since too many were open',
-        runtime?.refusedConnections?.(),
+        tryTo(() => runtime?.refusedConnections?.()),
       ],
-      petstore_api_key_reload_failures_total: ['Failed key reloads', runtime?.failedKeyReloads?.()],
+      petstore_api_key_reload_failures_total: [
+        'Failed key reloads',
+        tryTo(() => runtime?.failedKeyReloads?.()),
+      ],
       petstore_log_dropped_lines_total: [
         'Lines of the log that were dropped, since its reader had stopped',
-        runtime?.droppedLogLines?.(),
+        tryTo(() => runtime?.droppedLogLines?.()),
       ],
       process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
     },
@@ -160,11 +175,10 @@ function readMetrics(
         '1 for what has all acknowledged pets: the data file, a saved file, or only memory',
         where && LOCATIONS.map((at) => ({ labels: { at }, value: at === where ? 1 : 0 })),
       ],
-      petstore_http_connections: ['Open connections', runtime?.openConnections()],
+      petstore_http_connections: ['Open connections', tryTo(() => runtime?.openConnections())],
       process_start_time_seconds: ['Start of the process, seconds since 1970', running?.startTime],
       process_resident_memory_bytes: ['Resident memory size', running?.residentMemoryBytes],
       process_open_fds: ['Open file descriptors', running?.openFds],
-      petstore_event_loop_delay_seconds: ['Delay since the last scrape', readDelay(eventLoop)],
       petstore_build_info: [
         'Always 1; the labels are the versions',
         [{ labels: { version: VERSION, node: runtime?.nodeVersion ?? '' }, value: 1 }],
@@ -175,6 +189,7 @@ function readMetrics(
         'Time of a request until its response, by operation, without its wait in a pipeline',
         operations.map(([operation, { duration }]) => ({ labels: { operation }, value: duration })),
       ],
+      petstore_event_loop_delay_seconds: ['The longest delay of each second', delays],
       petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
       petstore_store_commit_duration_seconds: ['Time of a commit', store?.commitSeconds],
       petstore_etcd_barrier_duration_seconds: ['Wait of reads for etcd', store?.barrierSeconds],
@@ -186,16 +201,6 @@ function byStatus({ total, byStatus }: PetCount): readonly Sample[] {
   const withStatus = PET_STATUSES.reduce((sum, status) => sum + byStatus[status], 0);
   const samples = PET_STATUSES.map((status) => ({ labels: { status }, value: byStatus[status] }));
   return [...samples, { labels: { status: '' as const }, value: total - withStatus }];
-}
-
-/** Returns the delay since the last call. The histogram has the times between two samples. */
-function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
-  const delay = [50, 99, 100].map((percentile) => {
-    const seconds = (eventLoop.percentile(percentile) / 1e6 - EVENT_LOOP_RESOLUTION_MS) / 1000;
-    return { labels: { percentile: `${percentile}` }, value: Math.max(0, seconds) };
-  });
-  eventLoop.reset();
-  return delay;
 }
 
 /* The text format of Prometheus, version 0.0.4. */
