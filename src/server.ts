@@ -22,10 +22,11 @@ import { VERSION, nodeVersionProblem } from './core/base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf } from './core/http/http-server.ts';
+import { LIMITS } from './core/http/limits.ts';
 import { stopServer } from './core/http/stop-server.ts';
 import { createOpenNetworkServer } from './extras/open-network/open-network-server.ts';
-import { createJsonLogger } from './extras/ops/logs.ts';
-import { readProcessStats } from './extras/ops/runtime.ts';
+import { createJsonLogger, LineWriter } from './extras/ops/logs.ts';
+import { connectionsThatFit, readProcessStats } from './extras/ops/runtime.ts';
 import { FailureReport } from './core/base/failure-report.ts';
 import { DEFAULT_PREFIX } from './extras/etcd/etcd-options.ts';
 
@@ -43,7 +44,10 @@ const INHERITED_FD = 3;
  */
 const INHERITED_BACKLOG = 4096;
 
-const logger = createJsonLogger((line) => process.stderr.write(`${line}\n`));
+const lines = new LineWriter(process.stderr, (dropped) => {
+  logger('warn', 'Dropped lines of the log, since its reader had stopped', { dropped });
+});
+const logger = createJsonLogger((line) => lines.write(line));
 /** For the last line before the process ends, which would not wait for a stream. */
 const lastLogger = createJsonLogger((line) => writeSync(process.stderr.fd, `${line}\n`));
 
@@ -127,10 +131,16 @@ async function run(config: Config): Promise<void> {
       openConnections: () => connectionsOf(server).size,
       refusedConnections: () => refusedConnections,
       failedKeyReloads: () => failedKeyReloads,
+      droppedLogLines: () => lines.dropped,
       processStats: () => readProcessStats(process),
     },
   });
-  const limits = { keepAliveTimeout: config.idleTimeout * 1000 };
+  const { connections, descriptors } = connectionsThatFit(LIMITS.maxConnections);
+  if (connections < LIMITS.maxConnections) {
+    const event = 'Serves fewer connections at a time, since the process may open few files';
+    logger('warn', event, { connections, descriptors });
+  }
+  const limits = { keepAliveTimeout: config.idleTimeout * 1000, maxConnections: connections };
   const server = createOpenNetworkServer(app.listener, limits, logger);
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));

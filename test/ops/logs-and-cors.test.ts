@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createListener } from '../../src/core/http/handle-request.ts';
@@ -13,7 +14,7 @@ import { emptyResponse } from '../../src/core/http/http-response.ts';
 import { createHttpServer } from '../../src/core/http/http-server.ts';
 import type { PageQuery } from '../../src/core/pets/pet-store.ts';
 import { createCors } from '../../src/extras/ops/cors.ts';
-import { createJsonLogger } from '../../src/extras/ops/logs.ts';
+import { createJsonLogger, LineWriter } from '../../src/extras/ops/logs.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { lastRequestOf, requestOf } from '../support/http/requests.ts';
 import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
@@ -218,4 +219,28 @@ test('OPTIONS * and a preflight name the methods of all operations, and of one t
       [methods.length === 1 ? 404 : 204, null],
     ]);
   }
+});
+
+test('At most 1 MiB waits for the reader of the log; the rest is dropped, counted and told', async () => {
+  let written = '';
+  let take: (() => void) | undefined;
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      written += chunk;
+      take = done;
+    },
+  });
+  const told: number[] = [];
+  const lines = new LineWriter(stream, (dropped) => void told.push(dropped));
+  const line = 'x'.repeat(9999);
+  for (let count = 0; count < 1000; count += 1) lines.write(line);
+  assert.deepEqual([stream.writableLength, lines.dropped, told], [1_050_000, 895, []]);
+  while (stream.writableLength > 0) {
+    take?.();
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual([written.length, told], [1_050_000, [895]]);
+  lines.write(line);
+  assert.deepEqual([written.length, lines.dropped], [1_060_000, 895]);
 });

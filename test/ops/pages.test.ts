@@ -331,9 +331,11 @@ function waitArguments(port: number): readonly string[] {
   return [...words.split(' '), quoted];
 }
 
-/** Waits as the unit does. Resolves with the exit code. */
-async function wait(port: number, mainPid: number | undefined): Promise<number | string> {
-  return (await runNode(waitArguments(port), { env: { MAINPID: String(mainPid) } })).code;
+/** Waits as the unit does. Resolves with the exit code and with what it wrote. */
+async function wait(port: number, mainPid: number | undefined): Promise<string> {
+  const env = { MAINPID: String(mainPid) };
+  const { code, stdout, stderr } = await runNode(waitArguments(port), { env });
+  return `${code} ${stdout}${stderr}`;
 }
 
 test('The unit waits until the service is ready, while it responds with 503', async (t) => {
@@ -342,7 +344,7 @@ test('The unit waits until the service is ready, while it responds with 503', as
     asked += 1;
     response.writeHead(asked < 4 ? 503 : 200).end();
   });
-  assert.equal(await wait(await listenFor(t, server), process.pid), 0);
+  assert.equal(await wait(await listenFor(t, server), process.pid), '0 ');
   // An answer that takes a second is not waited for.
   assert.ok(asked >= 4, `${asked}`);
 });
@@ -352,5 +354,6 @@ test('The unit stops waiting if the service has ended', async (t) => {
   const port = await portOf(service);
   const { pid } = service.child;
   await end(service, 'SIGKILL');
-  assert.equal(await wait(port, pid), 1);
+  // `systemctl status` shows the last lines: those of the service.
+  assert.equal(await wait(port, pid), '1 ');
 });

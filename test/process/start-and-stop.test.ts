@@ -21,6 +21,7 @@ import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { listen } from '../support/http/service.ts';
@@ -223,7 +224,7 @@ const PERMISSION = ['--permission', '--experimental-permission'].find((flag) =>
   process.allowedNodeEnvironmentFlags.has(flag),
 );
 
-test("The service works under Node's permission model", async (t) => {
+test("The service works under Node's permission model, or says that it refuses a sync", async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const allowed = ['--allow-child-process', '--allow-fs-read=*', `--allow-fs-write=${folder}*`];
@@ -234,6 +235,11 @@ test("The service works under Node's permission model", async (t) => {
     { env: { PETSTORE_API_KEYS: KEY } },
   );
   t.after(() => end(service, 'SIGKILL'));
+  if (Number.parseInt(process.versions.node) > 24) {
+    assert.equal(await service.exit(), 1);
+    assert.match(service.stderr(), /^petstore: fdatasync API is disabled when Permission Model/m);
+    return;
+  }
   assert.equal((await addPet(await service.ready())).status, 201);
   assert.equal(await end(service, 'SIGTERM'), 0);
 });
@@ -449,4 +455,38 @@ for _ in range(20):
     time.sleep(0.01)
 _, status = os.waitpid(pid, 0)
 print('exit code', os.waitstatus_to_exitcode(status))
+`;
+
+test('A terminal that is stopped by Ctrl+S holds neither requests nor a stop', PTY, async (t) => {
+  const service = [SERVER_JS, '--memory', '--port', '0', '--access-log'];
+  const args = ['-c', STOPPED_TERMINAL, process.execPath, ...service];
+  const python = startProgram('python3', args, { env: { PETSTORE_API_KEYS: KEY } });
+  t.after(() => end(python, 'SIGKILL'));
+  await python.wrote(() => python.stdout().includes('\n'));
+  const [, url, pid] = /^(\S+) (\d+)\n$/.exec(python.stdout())!;
+  t.after(() => spawnSync('kill', ['-9', pid!]));
+  // With the access log, each of them writes a line.
+  const answers = Array.from({ length: 3 }, () => fetch(`${url}/livez`));
+  const late = sleep(HUNG_MS, undefined, { ref: false });
+  const served = await Promise.race([Promise.all(answers), late]);
+  assert.ok(served !== undefined, 'The service hangs');
+  process.kill(Number(pid), 'SIGTERM');
+  assert.equal(await python.exit(), 0, python.stderr());
+});
+
+/** Only a service that hangs takes so long. */
+const HUNG_MS = 120_000;
+
+const STOPPED_TERMINAL = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text = ''
+while '"url":"' not in text or not text.endswith('/v1/pets\\r\\n'):
+    text += os.read(terminal, 65536).decode()
+os.write(terminal, b'\\x13')
+print(text.split('"url":"')[1].split('"')[0], pid, flush=True)
+_, status = os.waitpid(pid, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
 `;

@@ -57,8 +57,8 @@ const FLAGS = {
 /** Follows no symbolic link, and waits for no lock and no end of a pipe. Windows has neither. */
 const NO_LINK: number = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0);
 /**
- * Under Node's permission model, fs refuses both calls, but the methods of a handle do them. In
- * Yarn's Plug'n'Play the handles have no such methods.
+ * Under the permission model of Node 20 to 24, fs refuses both calls, but the methods of a handle
+ * do them; Node 26 refuses these, too. In Yarn's Plug'n'Play the handles have no such methods.
  */
 const hasHandles: boolean = (process as { readonly permission?: unknown }).permission !== undefined;
 type Sync = (file: FileHandle) => Promise<void>;

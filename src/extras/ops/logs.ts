@@ -10,6 +10,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
+import type { WriteStream } from 'node:tty';
 import type { Logger } from '../../core/base/logger.ts';
 import type { Policy, ResponseSummary } from '../../core/http/handle-request.ts';
 
@@ -25,6 +27,40 @@ export function createJsonLogger(writeLine: (line: string) => void): Logger {
     writeLine(JSON.stringify(entry, plain));
   };
 }
+
+/**
+ * Writes lines to a stream, and drops them while more than 1 MiB waits for its reader, who may have
+ * stopped: `docker logs` that nobody reads, a terminal after Ctrl+S.
+ */
+export class LineWriter {
+  /** How many lines were dropped. */
+  dropped = 0;
+  readonly #stream: Writable;
+  readonly #onResume: (dropped: number) => void;
+
+  /** When the reader has read all, `onResume` is told how many lines were dropped meanwhile. */
+  constructor(stream: Writable, onResume: (dropped: number) => void) {
+    this.#stream = stream;
+    this.#onResume = onResume;
+    // A terminal blocks the process by default. Node.js has no documented way to change that.
+    const { _handle } = stream as { readonly _handle?: { setBlocking?(isOn: boolean): void } };
+    if ((stream as Partial<WriteStream>).isTTY) _handle?.setBlocking?.(false);
+  }
+
+  write(line: string): void {
+    if (this.#stream.writableLength <= MAX_WAITING) {
+      this.#stream.write(`${line}\n`);
+      return;
+    }
+    const before = this.dropped;
+    this.dropped += 1;
+    if (this.#stream.listenerCount('drain') > 0) return;
+    this.#stream.once('drain', () => this.#onResume(this.dropped - before));
+  }
+}
+
+/** UTF-16 code units: some thousand lines of the access log. */
+const MAX_WAITING: number = 1 << 20;
 
 /** Limits a line, whatever a client sent or a disk reported. A stack trace fits. */
 const MAX_TEXT_LENGTH = 4096;

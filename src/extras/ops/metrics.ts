@@ -7,7 +7,7 @@
  * Prometheus and its dashboards expect.
  */
 
-import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Histogram } from '../../core/base/histogram.ts';
 import type { LabelledSample, Measurement } from '../../core/base/measurement.ts';
 import { VERSION } from '../../core/base/version.ts';
@@ -16,7 +16,7 @@ import { textResponse } from '../../core/http/http-response.ts';
 import type { Operation } from '../../core/http/operation.ts';
 import { PET_STATUSES } from '../../core/pets/pet.ts';
 import type { PetCount, PetStore, WherePetsAre } from '../../core/pets/pet-store.ts';
-import type { Runtime } from './runtime.ts';
+import { tryTo, type Runtime } from './runtime.ts';
 
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
@@ -47,6 +47,13 @@ export function createMetrics(sources: MetricsSources): Metrics {
   const responses: ResponseCounts = { byOperation: new Map(), byKey: new Map(), bytes: 0 };
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
+  const delays = new Histogram(DURATION_BOUNDS);
+  // Not at a scrape, which would hide the delay from another scraper.
+  const timer = setInterval(() => {
+    const ms = eventLoop.max / 1e6 - EVENT_LOOP_RESOLUTION_MS;
+    eventLoop.reset();
+    delays.observe(Math.max(0, ms) / 1000);
+  }, EVENT_LOOP_READ_MS).unref();
   return {
     countResponse({ operation = '', keyName, startedAt, status, bodyBytes }, seconds) {
       const { byOperation, byKey } = responses;
@@ -74,11 +81,14 @@ export function createMetrics(sources: MetricsSources): Metrics {
       path: '/metrics',
       needsKey: METRICS_RIGHT,
       async handle() {
-        const metrics = readMetrics(sources, responses, eventLoop);
+        const metrics = readMetrics(sources, responses, delays);
         return textResponse(200, TEXT_TYPE, metrics.map(encodeMetric).join(''));
       },
     },
-    close: () => eventLoop.disable(),
+    close() {
+      clearInterval(timer);
+      eventLoop.disable();
+    },
   };
 }
 
@@ -87,6 +97,7 @@ export const METRICS_RIGHT = 'metrics';
 
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const EVENT_LOOP_RESOLUTION_MS = 20;
+const EVENT_LOOP_READ_MS = 1000;
 
 /** In seconds: from a read in memory to a create on a slow disk. */
 const DURATION_BOUNDS: readonly number[] = [
@@ -116,12 +127,13 @@ const UNUSED: KeyUse = { requests: 0, lastUsedAt: 0 };
 function readMetrics(
   sources: MetricsSources,
   responses: ResponseCounts,
-  eventLoop: IntervalHistogram,
+  delays: Histogram,
 ): readonly Measurement[] {
   const { runtime } = sources;
   const store = sources.store();
-  const where = store.durability?.();
-  const running = runtime?.processStats?.();
+  // A figure that cannot be read is left out: the others must not fail because of it.
+  const where = tryTo(() => store.durability?.());
+  const running = tryTo(() => runtime?.processStats?.());
   const uses = Array.from(sources.keyNames(), (name) => {
     return { name, ...(responses.byKey.get(name) ?? UNUSED) };
   });
@@ -145,9 +157,16 @@ function readMetrics(
       ],
       petstore_http_refused_connections_total: [
         'Connections that were refused, since too many were open',
-        runtime?.refusedConnections?.(),
+        tryTo(() => runtime?.refusedConnections?.()),
       ],
-      petstore_api_key_reload_failures_total: ['Failed key reloads', runtime?.failedKeyReloads?.()],
+      petstore_api_key_reload_failures_total: [
+        'Failed key reloads',
+        tryTo(() => runtime?.failedKeyReloads?.()),
+      ],
+      petstore_log_dropped_lines_total: [
+        'Lines of the log that were dropped, since its reader had stopped',
+        tryTo(() => runtime?.droppedLogLines?.()),
+      ],
       process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
     },
     gauge: {
@@ -167,11 +186,10 @@ function readMetrics(
         '1 for what has all acknowledged pets: the data file, a saved file, or only memory',
         where && LOCATIONS.map((at) => ({ labels: { at }, value: at === where ? 1 : 0 })),
       ],
-      petstore_http_connections: ['Open connections', runtime?.openConnections()],
+      petstore_http_connections: ['Open connections', tryTo(() => runtime?.openConnections())],
       process_start_time_seconds: ['Start of the process, seconds since 1970', running?.startTime],
       process_resident_memory_bytes: ['Resident memory size', running?.residentMemoryBytes],
       process_open_fds: ['Open file descriptors', running?.openFds],
-      petstore_event_loop_delay_seconds: ['Delay since the last scrape', readDelay(eventLoop)],
       petstore_build_info: [
         'Always 1; the labels are the versions',
         [{ labels: { version: VERSION, node: runtime?.nodeVersion ?? '' }, value: 1 }],
@@ -182,25 +200,16 @@ function readMetrics(
         'Time of a request until its response, by operation, without its wait in a pipeline',
         operations.map(([operation, { duration }]) => ({ labels: { operation }, value: duration })),
       ],
+      petstore_event_loop_delay_seconds: ['The longest delay of each second', delays],
     },
   };
-  return [...rowsOf(table), ...(store.measurements?.() ?? [])];
+  return [...rowsOf(table), ...(tryTo(() => store.measurements?.()) ?? [])];
 }
 
 function byStatus({ total, byStatus }: PetCount): readonly LabelledSample[] {
   const withStatus = PET_STATUSES.reduce((sum, status) => sum + byStatus[status], 0);
   const samples = PET_STATUSES.map((status) => ({ labels: { status }, value: byStatus[status] }));
   return [...samples, { labels: { status: '' as const }, value: total - withStatus }];
-}
-
-/** Returns the delay since the last call. The histogram has the times between two samples. */
-function readDelay(eventLoop: IntervalHistogram): readonly LabelledSample[] {
-  const delay = [50, 99, 100].map((percentile) => {
-    const seconds = (eventLoop.percentile(percentile) / 1e6 - EVENT_LOOP_RESOLUTION_MS) / 1000;
-    return { labels: { percentile: `${percentile}` }, value: Math.max(0, seconds) };
-  });
-  eventLoop.reset();
-  return delay;
 }
 
 /* The text format of Prometheus, version 0.0.4. */

@@ -1,6 +1,6 @@
 /** What the program around an app reports about itself, for the metrics. */
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Runtime {
   readonly nodeVersion: string;
@@ -10,6 +10,8 @@ export interface Runtime {
   refusedConnections?(): number;
   /** How often a reload of the API keys failed, so that the keys in force stayed. */
   failedKeyReloads?(): number;
+  /** How many lines of the log were dropped, since its reader had stopped. */
+  droppedLogLines?(): number;
   /** What the process uses of its machine. */
   processStats?(): ProcessStats;
 }
@@ -18,7 +20,8 @@ export interface Runtime {
 export interface ProcessStats {
   /** In seconds since 1970. */
   readonly startTime: number;
-  readonly residentMemoryBytes: number;
+  /** Undefined if the system does not tell. */
+  readonly residentMemoryBytes: number | undefined;
   /** User and system time. */
   readonly cpuSeconds: number;
   /** Undefined if the system does not list them. */
@@ -29,16 +32,36 @@ export function readProcessStats(running: NodeJS.Process): ProcessStats {
   const { user, system } = running.cpuUsage();
   return {
     startTime: performance.timeOrigin / 1000,
-    residentMemoryBytes: running.memoryUsage.rss(),
+    // Both open a file, which fails if no descriptor is left.
+    residentMemoryBytes: tryTo(() => running.memoryUsage.rss()),
+    openFds: tryTo(countOpenFds),
     cpuSeconds: (user + system) / 1e6,
-    openFds: countOpenFds(),
   };
 }
 
 /** Linux lists the descriptors of a process, including the one that reads the list. */
-function countOpenFds(): number | undefined {
+function countOpenFds(): number {
+  return readdirSync('/proc/self/fd').length - 1;
+}
+
+/**
+ * Returns how many connections fit into the descriptors that the process may open, at most `most`,
+ * which it returns on other systems than Linux.
+ */
+export function connectionsThatFit(most: number): { connections: number; descriptors: number } {
+  const limits = tryTo(() => readFileSync('/proc/self/limits', 'latin1')) ?? '';
+  const descriptors = Number(/^Max open files +([0-9]+) /m.exec(limits)?.[1] ?? Infinity);
+  const free = descriptors - (tryTo(countOpenFds) ?? 0) - OWN_DESCRIPTORS;
+  return { connections: Math.max(1, Math.min(most, free)), descriptors };
+}
+
+/** For data files, modules, etcd and the command flock. */
+const OWN_DESCRIPTORS = 64;
+
+/** Returns undefined if the call throws. */
+export function tryTo<T>(call: () => T): T | undefined {
   try {
-    return readdirSync('/proc/self/fd').length - 1;
+    return call();
   } catch {
     return undefined;
   }

@@ -18,6 +18,7 @@ export const RUNTIME: Runtime = {
   openConnections: () => 7,
   refusedConnections: () => 8,
   failedKeyReloads: () => 9,
+  droppedLogLines: () => 10,
   processStats: () => readProcessStats(process),
 };
 
