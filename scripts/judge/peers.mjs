@@ -76,7 +76,7 @@ function ours(file, opened) {
   /** @param {string} path */
   const urlOf = (path) => new URL(`../../.build/src/${path}`, import.meta.url).href;
   return `import * as module from '${urlOf(file)}';
-import { nodeDisk } from '${urlOf('stores/file/node-disk.js')}';
+import { nodeDisk } from '${urlOf('core/store/node-disk.js')}';
 export async function open(path) {
   const store = await ${opened};
   return {
@@ -131,7 +131,7 @@ const PEERS = [
     text: ours('ladder/2-json-file.js', 'module.openJsonFileStore(path, nodeDisk)'),
   },
   { name: 'rung 3', text: ours('ladder/3-append.js', 'module.openAppendStore(path, nodeDisk)') },
-  { name: 'the core', text: ours('stores/file/file-store.js', 'module.openFileStore({ path })') },
+  { name: 'the core', text: ours('core/store/file-store.js', 'module.openFileStore({ path })') },
 ];
 
 /** @param {(text: string) => void} progress */

@@ -80,7 +80,7 @@ function judge(t: TestContext, text: string) {
 
 /** Returns the text of a module whose items are pets of the row's store. */
 function moduleOf(row: Row): string {
-  const nodeDisk = new URL('../../src/stores/file/node-disk.js', import.meta.url).href;
+  const nodeDisk = new URL('../../src/core/store/node-disk.js', import.meta.url).href;
   return `import * as module from '${patchedModule(row).replaceAll("'", '%27')}';
 import { nodeDisk } from '${nodeDisk}';
 export async function open(path) {
