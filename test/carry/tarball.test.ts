@@ -48,6 +48,8 @@ before(async () => {
   writeFileSync(join(clone, 'dist', 'stale.js'), '');
   await runNpm(clone, 'pack', '--pack-destination', folder);
   mkdirSync(consumer);
+  // Without it, npm would install into a folder above that has one, or has a node_modules.
+  writeFileSync(join(consumer, 'package.json'), '{}');
   await runNpm(consumer, 'install', tarballIn(folder));
 });
 
