@@ -14,9 +14,6 @@ import { DEFAULT_LIMIT, MAX_LIMIT, PET_STATUSES } from '../src/core/pets/pet.ts'
 import { OutcomeUnknownError, StoreUnavailableError } from '../src/core/pets/pet-store.ts';
 import { describeService } from '../src/extras/web/openapi/openapi.ts';
 import type { Named, ResponseObject } from '../src/extras/web/openapi/types.ts';
-import type { ResponseSummary } from '../src/core/http/handle-request.ts';
-import type { HttpRequest } from '../src/core/http/operation.ts';
-import { createMetrics } from '../src/extras/ops/metrics.ts';
 import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import {
   APP_OPERATIONS,
@@ -43,22 +40,6 @@ test('The longest Idempotency-Key has a backslash before each of 255 characters'
   const response = await (await openService(t)).post('{"name":"Rex","categoryId":7}', fields);
   assert.equal(response.status, 201);
   assert.ok(DESCRIPTION_TEXT.includes(`"maxLength":${longest.length}`));
-});
-
-test('A request that began earlier and ends later moves no last use back', async (t) => {
-  const metrics = createMetrics({
-    store: createMemoryStore,
-    unreadiness: () => undefined,
-    keyNames: () => ['shop'],
-    timeOfDay: () => performance.now(),
-    runtime: undefined,
-  });
-  t.after(() => metrics.close());
-  const summary = { keyName: 'shop', status: 200, bodyBytes: 0 } as ResponseSummary;
-  for (const startedAt of [2500, 1500]) metrics.countResponse({ ...summary, startedAt }, 0);
-  const { body } = await metrics.operation.handle({} as HttpRequest);
-  assert.match(body!, /^petstore_api_key_requests_total\{key="shop"\} 2$/m);
-  assert.match(body!, /^petstore_api_key_last_used_timestamp_seconds\{key="shop"\} 2$/m);
 });
 
 test('The description leaves out what the service does not have', () => {

@@ -23,31 +23,41 @@ import { nodeDisk } from '../core/store/node-disk.ts';
 import type { Tables } from '../core/store/tables.ts';
 import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
 
-/** What may follow the name of each command, and its line in the help. */
-export const COMMANDS: Readonly<Record<string, readonly [args: string, help: string]>> = {
-  'make-key': ['[name]', 'print a new API key, and its line for the API keys file'],
-  'check-data': ['[file]', 'check a data file, and change nothing'],
-  backup: ['FILE', 'copy the data file, also beside a running service'],
-  import: ['FROM', 'make a data file of any JSON array of pets, or of a damaged one'],
-  'copy-pets': ['<options>', 'copy pets between a data file and an etcd cluster'],
-  'init-etcd': ['[--etcd URLS]', 'make a new log in an etcd cluster, before the first start'],
-  conformance: ['URL --key KEY', 'check a service against the API specification'],
-  help: ['[command]', 'show this help, or that of a command'],
+type Row = readonly [args: string, help: string, load: () => Command | Promise<Command>];
+
+/** What may follow the name of each command, its line in the help, and how to load it. */
+export const COMMANDS: Readonly<Record<string, Row>> = {
+  'make-key': ['[name]', 'print a new API key, and its line for the API keys file', () => makeKey],
+  'check-data': ['[file]', 'check a data file, and change nothing', () => checkData],
+  backup: ['FILE', 'copy the data file, also beside a running service', () => backup],
+  import: [
+    'FROM',
+    'make a data file of any JSON array of pets, or of a damaged one',
+    () => importPets,
+  ],
+  'copy-pets': [
+    '<options>',
+    'copy pets between a data file and an etcd cluster',
+    async () => (await import('./etcd.ts')).copyPets,
+  ],
+  'init-etcd': [
+    '[--etcd URLS]',
+    'make a new log in an etcd cluster, before the first start',
+    async () => (await import('./etcd.ts')).initEtcd,
+  ],
+  conformance: [
+    'URL --key KEY',
+    'check a service against the API specification',
+    async () => (await import('./kit.ts')).conformance,
+  ],
+  help: ['[command]', 'show this help, or that of a command', () => showHelp],
 };
 
-/** How to load each of them. */
-const LOADERS: ReadonlyMap<string, () => Command | Promise<Command>> = new Map(
-  Object.entries({
-    'make-key': () => makeKey,
-    'check-data': () => checkData,
-    backup: () => backup,
-    import: () => importPets,
-    'copy-pets': async () => (await import('./etcd.ts')).copyPets,
-    'init-etcd': async () => (await import('./etcd.ts')).initEtcd,
-    conformance: async () => (await import('./kit.ts')).conformance,
-    help: () => showHelp,
-  }),
-);
+/** Loads the command of this name. Resolves with undefined if there is none. */
+async function loadCommand(name = ''): Promise<Command | undefined> {
+  const [, , load] = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : [];
+  return load?.();
+}
 
 const COLUMNS = [26, 30] as const;
 
@@ -181,7 +191,7 @@ const showHelp: Command = {
   usage: HELP,
   operands: 1,
   async read({ operands: [name], mistakes }, { print }) {
-    const command = name === undefined ? showHelp : await LOADERS.get(name)?.();
+    const command = name === undefined ? showHelp : await loadCommand(name);
     // The name is not quoted, like any other argument.
     if (command === undefined) mistakes.push('Argument 1 is not a command: see --help');
     return async () => print(command!.usage);
@@ -194,8 +204,8 @@ export async function runProgram(
   service: Command,
   context: Context,
 ): Promise<number> {
-  const [name = '', ...rest] = args;
-  const named = await LOADERS.get(name)?.();
+  const [name, ...rest] = args;
+  const named = await loadCommand(name);
   const command = named ?? service;
   const { usage, version = '', errorCode = 1 } = command;
   try {

@@ -12,8 +12,8 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { createApp, openApp } from '../../src/app.ts';
-import { createOpenNetworkServer } from '../../src/extras/open-network/open-network-server.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
+import { createHttpServer } from '../../src/index.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
 import { ROOT } from '../support/process/carry.ts';
@@ -158,7 +158,7 @@ for (const [events, ...expected] of ROWS) {
     const app = createApp({ store, apiKeys: [KEY] });
     // All at once, so that `open` is still in progress at the next event.
     await Promise.all(events.map((event) => app[event]()));
-    const port = await listenFor(t, createOpenNetworkServer(app.listener));
+    const port = await listenFor(t, createHttpServer(app.listener));
     const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
     assert.equal(ready.status, 503);
     const messageOf = ({ name, message }: Error): string => {

@@ -8,8 +8,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../../src/core/base/version.ts';
-import { KEY, openService, RUNTIME, type Service } from '../support/http/service.ts';
+import type { ResponseSummary } from '../../src/core/http/handle-request.ts';
+import type { HttpRequest } from '../../src/core/http/operation.ts';
+import { createMemoryStore } from '../../src/core/store/memory-store.ts';
+import { createMetrics } from '../../src/extras/ops/metrics.ts';
+import { KEY, openService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { RUNTIME } from './runtime.ts';
 
 /** The samples by name and labels. */
 async function scrape(service: Service): Promise<Readonly<Record<string, number>>> {
@@ -62,6 +67,22 @@ test('Requests are counted by operation and status, with time and bytes; a stop 
   assert.deepEqual(names, []);
   service.app.drain();
   assertSamples(await scrape(service), { petstore_store_can_store: 0 });
+});
+
+test('A request that began earlier and ends later moves no last use back', async (t) => {
+  const metrics = createMetrics({
+    store: createMemoryStore,
+    unreadiness: () => undefined,
+    keyNames: () => ['shop'],
+    timeOfDay: () => performance.now(),
+    runtime: undefined,
+  });
+  t.after(() => metrics.close());
+  const summary = { keyName: 'shop', status: 200, bodyBytes: 0 } as ResponseSummary;
+  for (const startedAt of [2500, 1500]) metrics.countResponse({ ...summary, startedAt }, 0);
+  const { body } = await metrics.operation.handle({} as HttpRequest);
+  assert.match(body!, /^petstore_api_key_requests_total\{key="shop"\} 2$/m);
+  assert.match(body!, /^petstore_api_key_last_used_timestamp_seconds\{key="shop"\} 2$/m);
 });
 
 test('The metrics have pets, commits, files, the process and the version', async (t) => {

@@ -17,11 +17,12 @@ import { openFileStore } from '../../src/core/store/file-store.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { openSimulated } from '../support/etcd/opened-store.ts';
-import { freePort, KEY, listenFor, openService, RUNTIME } from '../support/http/service.ts';
+import { freePort, KEY, listenFor, openService } from '../support/http/service.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { end, portOf, runNode, startFor, startProgram } from '../support/process/process.ts';
 import { needs, pathOf, run } from '../support/process/program.ts';
 import { blockOf, readText } from '../support/project.ts';
+import { RUNTIME } from './runtime.ts';
 
 const MONITORING = 'src/extras/ops/monitoring.md';
 const PROMTOOL = needs('promtool');

@@ -5,17 +5,25 @@
  * failure names.
  */
 
-import * as contract from '../../src/extras/contract/random.ts';
 import { CASE, caseOf } from './extent.ts';
 
-export interface Random extends contract.Random {
+export interface Random {
+  /** Returns an integer from 0 to `bound` − 1. */
+  below(bound: number): number;
   pick<T>(choices: readonly T[]): T;
   /** Returns true once in `n` times. */
   oneIn(n: number): boolean;
 }
 
 export function createRandom(seed: number): Random {
-  const { below } = contract.createRandom(seed);
+  let state = seed >>> 0;
+  const below = (bound: number): number => {
+    // mulberry32: 32 bits of state are enough for some thousand cases.
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
+  };
   return {
     below,
     pick: <T>(choices: readonly T[]): T => choices[below(choices.length)]!,

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { tempDir } from './disk/temp-dir.ts';
@@ -22,13 +22,13 @@ export type Slip<Check extends string> = readonly [
 const BUILT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Copies the folders that http and what stands on it need, with the slip in one file. Returns the
- * copy's src. Fails if the line is not there exactly once.
+ * Copies the core and the folder of the file, with the slip in the file. Returns the copy's src.
+ * Fails if the line is not there exactly once.
  */
 export function plant(t: TestContext, [what, file, line, instead]: Slip<string>): URL {
   const root = tempDir(t);
   cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
-  for (const folder of ['core', 'extras/open-network']) {
+  for (const folder of ['core', dirname(file)]) {
     cpSync(join(BUILT, 'src', folder), join(root, 'src', folder), { recursive: true });
   }
   const path = join(root, 'src', file);

@@ -4,23 +4,12 @@ import type { Server } from 'node:http';
 import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
 import { openApp } from '../../../src/app.ts';
 import type { AppOptions } from '../../../src/app.ts';
-import { createOpenNetworkServer } from '../../../src/extras/open-network/open-network-server.ts';
-import { readProcessStats, type Runtime } from '../../../src/extras/ops/runtime.ts';
 import type { Limits } from '../../../src/core/http/limits.ts';
 import { createMemoryStore } from '../../../src/core/store/memory-store.ts';
+import { createHttpServer } from '../../../src/index.ts';
 import { compared } from '../description/description.ts';
 
 export const KEY = 'test-key';
-
-/** A program around an app, for its metrics. */
-export const RUNTIME: Runtime = {
-  nodeVersion: 'v20.0.0',
-  openConnections: () => 7,
-  refusedConnections: () => 8,
-  failedKeyReloads: () => 9,
-  droppedLogLines: () => 10,
-  processStats: () => readProcessStats(process),
-};
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
@@ -47,7 +36,7 @@ export async function openService(
   const problems: unknown[] = [];
   const { prefix = '' } = options;
   const listener = compared(app.listener, prefix, (problem) => void problems.push(problem));
-  const server = createOpenNetworkServer(listener, { ...NO_LIMITS, ...limits });
+  const server = createHttpServer(listener, { ...NO_LIMITS, ...limits });
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
   const service = {
