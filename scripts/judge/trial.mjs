@@ -1,7 +1,7 @@
 /**
- * A trial: lives of a store, and after each of their steps each state that a crash may leave, by the
- * model of a disk by which the project judges its own store (test/simulation). Each state is laid
- * out in a new folder and opened there by a process of its own.
+ * A trial: processes of a store, and after each of their steps each state that a crash may leave,
+ * by the model of a disk by which the project judges its own store (test/simulation). Each state is
+ * laid out in a new folder and opened there by a process of its own.
  */
 
 import { fork } from 'node:child_process';
@@ -100,7 +100,7 @@ class Trial {
   #tried = new Set();
   /** By the state's key. @type {Map<string, Promise<Found>>} */
   #reads = new Map();
-  #lives = 0;
+  #processes = 0;
   #patienceMs = FIRST_PATIENCE_MS;
 
   /**
@@ -188,7 +188,7 @@ class Trial {
    * @returns {Promise<Life>}
    */
   async #live(failure) {
-    const root = join(this.folder, `life-${(this.#lives += 1)}`);
+    const root = join(this.folder, `life-${(this.#processes += 1)}`);
     mkdirSync(root);
     const child = startChild('live', this.module, { root, failure, patienceMs: this.#patienceMs });
     /** @type {Life} */

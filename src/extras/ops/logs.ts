@@ -38,7 +38,7 @@ export class LineWriter {
   readonly #stream: Writable;
   readonly #onResume: (dropped: number) => void;
 
-  /** When the reader has read all, `onResume` is told how many lines were dropped meanwhile. */
+  /** When the reader has read all, calls `onResume` with how many lines were dropped. */
   constructor(stream: Writable, onResume: (dropped: number) => void) {
     this.#stream = stream;
     this.#onResume = onResume;
