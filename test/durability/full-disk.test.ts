@@ -17,7 +17,7 @@ import { createRandom } from '../support/random.ts';
 import { openScene, PATIENT, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
-const ROUNDS = rounds(3, 50);
+const ROUNDS = rounds(3, 8);
 /** How much room each round has for its pets. */
 const ROOM_BYTES: number = 64 << 10;
 

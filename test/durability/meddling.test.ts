@@ -21,7 +21,7 @@ import { assertRefused, end, logged, portOf, startOn } from '../support/process/
 import { createRandom, type Random } from '../support/random.ts';
 import { openScene, type Scene } from './scene.ts';
 
-const ROUNDS = rounds(1, 20);
+const ROUNDS = rounds(1, 4);
 /** More than a tick of any file system's clock. */
 const TICK_MS = 20;
 /** More than a commit has: less may be overwritten by the next one, which does no harm. */
