@@ -11,7 +11,10 @@ import { npmCommand } from '../build.mjs';
 import { exitCodeOf, printRows, rowOf } from './report.mjs';
 import { tryStore } from './trial.mjs';
 
-/** A store, and the library that it needs. @typedef {{ name: string, library?: string, text: string }} Peer */
+/**
+ * A store, the library that it needs, and the text of its module.
+ * @typedef {{ name: string, library?: string, text: string }} Peer
+ */
 
 /**
  * Returns a module whose store keeps the items in an array, and saves all of them.

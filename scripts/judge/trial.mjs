@@ -1,5 +1,5 @@
 /**
- * A trial: lives of a store, and after each of their steps each state that a crash may leave, by the
+ * A trial: a store runs, and after each step each state that a crash may leave is tried, by the
  * model of a disk by which the project judges its own store (test/simulation). Each state is laid
  * out in a new folder and opened there by a process of its own.
  */
@@ -99,7 +99,7 @@ class Trial {
   #tried = new Set();
   /** By the state's key. @type {Map<string, Promise<Found>>} */
   #reads = new Map();
-  #lives = 0;
+  #runs = 0;
   #patienceMs = FIRST_PATIENCE_MS;
 
   /**
@@ -205,14 +205,16 @@ class Trial {
    * @returns {Promise<Life>}
    */
   async #live(failure) {
-    const root = join(this.folder, `life-${(this.#lives += 1)}`);
+    const root = join(this.folder, `life-${(this.#runs += 1)}`);
     mkdirSync(root);
     const child = startChild('live', this.module, { root, failure, patienceMs: this.#patienceMs });
     /** @type {Life} */
     const life = await new Promise((resolve, reject) => {
       child.once('message', (message) => resolve(/** @type {Life} */ (message)));
       // Unlike the exit, it comes after the last message.
-      child.once('disconnect', () => reject(new Error(`The process of the store ends early: ${child.errors()}`)));
+      child.once('disconnect', () =>
+        reject(new Error(`The process of the store ends early: ${child.errors()}`)),
+      );
     });
     rmSync(root, { recursive: true, force: true });
     const where = failure === undefined ? '' : `${failure.kind} ${failure.at + 1}: `;
