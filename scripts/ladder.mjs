@@ -6,19 +6,20 @@
  *     npm run ladder -- --markdown       the same as Markdown
  *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
  *
- *     npm run ladder -- --judge MODULE   the same for another store: MODULE exports open(path),
- *                                        which returns { add(item), all(), close?() }; exit 1
- *                                        for a loss
- *     npm run ladder -- --peers          the same for libraries, which are fetched
+ *     npm run ladder -- --judge MODULE   what another store loses; the exit code is 1 for a loss
+ *     npm run ladder -- --peers          what stores on libraries lose, which are fetched
+ *
+ * MODULE exports open(path), which returns { add(item), all(), close?() }; judge/README.md.
  *
  *     --rows NAMES    only these rows, such as no-sync,core
  *     --no-speeds     without the two columns of speeds
  *     --folder PATH   where the speeds are measured; a temporary folder by default
  */
 
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { resolve } from 'node:path';
 import { fail } from './build.mjs';
 import { judgePeers } from './judge/peers.mjs';
 import { exitCodeOf, printLosses, printRows, rowOf } from './judge/report.mjs';
@@ -41,13 +42,7 @@ const { values, positionals } = parseArgs({
 buildTests();
 const [command, name] = positionals;
 if (values.judge !== undefined) {
-  const verdict = await tryStore(resolve(values.judge), progress);
-  progress('');
-  printRows([rowOf(values.judge, verdict)]);
-  printLosses(verdict);
-  if (verdict.acknowledged === 0)
-    console.log('The store acknowledges nothing, so it loses nothing');
-  process.exitCode = exitCodeOf(verdict);
+  process.exitCode = await judge(resolve(values.judge));
 } else if (values.peers) {
   await judgePeers(progress);
 } else if (command === undefined) {
@@ -60,4 +55,24 @@ if (values.judge !== undefined) {
   await showRow(name);
 } else {
   fail('Use: npm run ladder, or npm run ladder -- show NAME, where NAME is a row of the table');
+}
+
+/**
+ * Resolves with the exit code.
+ * @param {string} module
+ */
+async function judge(module) {
+  if (!existsSync(module)) {
+    console.error(`${module} does not exist`);
+    return 2;
+  }
+  const verdict = await tryStore(module, progress).catch((/** @type {Error} */ error) => {
+    progress('');
+    console.error(`${module} cannot be judged: ${error.message}`);
+  });
+  if (verdict === undefined) return 2;
+  progress('');
+  printRows([rowOf(basename(module), verdict)]);
+  printLosses(verdict);
+  return exitCodeOf(verdict);
 }

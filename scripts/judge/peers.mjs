@@ -12,7 +12,7 @@ import { exitCodeOf, printRows, rowOf } from './report.mjs';
 import { tryStore } from './trial.mjs';
 
 /**
- * A store, and the library that it needs.
+ * A store, the library that it needs, and the text of its module.
  * @typedef {{ name: string, library?: string, text: string }} Peer
  */
 

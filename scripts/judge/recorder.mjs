@@ -44,6 +44,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @typedef {((result: any) => void) | undefined} After
  */
 
+/** A disk writes a sector as a whole. */
+const SECTOR_BYTES = 512;
+
 const NOT_KNOWN = ['symlink', 'copyFile', 'rmSync', 'cpSyncCopyDir', 'cpSyncOverrideFile'];
 
 /**
@@ -84,17 +87,23 @@ export function startRecording(root, failure) {
     });
   };
   /**
-   * Returns how many bytes this write may write.
+   * Returns how many bytes this write may write. A short one leaves a sector of old content whole.
+   * @param {OpenFile} target
    * @param {number} length
+   * @param {unknown} position
    */
-  const allowed = (length) => {
+  const allowed = (target, length, position) => {
     const since = failure === undefined ? -1 : counts.writes - failure.at;
     counts.writes += 1;
     if (failure === undefined || failure.kind === 'failed sync' || since < 0) return length;
     if (failure.kind === 'failed write') return since === 0 ? fail('EIO', 'write') : length;
-    if (since === 0) return Math.ceil(length / 2);
     const isFull = failure.kind === 'full disk' || (failure.kind !== 'short write' && since === 1);
-    return isFull ? fail('ENOSPC', 'write') : length;
+    if (since > 0) return isFull ? fail('ENOSPC', 'write') : length;
+    const at = positionOf(target, position);
+    const end = at + Math.ceil(length / 2);
+    const isSplit = end < target.file.bytes.length && end % SECTOR_BYTES !== 0;
+    const count = isSplit ? end - (end % SECTOR_BYTES) - at : end - at;
+    return count > 0 ? count : fail('ENOSPC', 'write');
   };
   /**
    * @param {OpenFile} target
@@ -103,11 +112,8 @@ export function startRecording(root, failure) {
    */
   const noteWrite = (target, bytes, position) => {
     const { file } = target;
-    const isPlaced =
-      typeof position === 'bigint' || (typeof position === 'number' && position >= 0);
-    const given = isPlaced ? Number(position) : target.position;
-    const at = target.isAppended ? file.bytes.length : given;
-    if (!isPlaced) target.position = at + bytes.length;
+    const at = positionOf(target, position);
+    if (!isPlaced(position)) target.position = at + bytes.length;
     const content = Buffer.alloc(Math.max(file.bytes.length, at + bytes.length));
     file.bytes.copy(content);
     bytes.copy(content, at);
@@ -216,7 +222,7 @@ export function startRecording(root, failure) {
       const [descriptor, data, offset, length, position] = args;
       const target = open.get(descriptor);
       if (target === undefined || 'folder' in target) return undefined;
-      args[3] = allowed(length);
+      args[3] = allowed(target, length, position);
       const all = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
       const bytes = Buffer.from(all.subarray(offset, offset + args[3]));
       return (count) => noteWrite(target, bytes.subarray(0, count), position);
@@ -225,7 +231,7 @@ export function startRecording(root, failure) {
       const target = open.get(args[0]);
       if (target === undefined || 'folder' in target) return undefined;
       const all = Buffer.concat(args[1]);
-      const bytes = all.subarray(0, allowed(all.length));
+      const bytes = all.subarray(0, allowed(target, all.length, args[2]));
       args[1] = [bytes];
       return (count) => noteWrite(target, bytes.subarray(0, count), args[2]);
     },
@@ -356,6 +362,21 @@ function around(binding, original, prepare, countFlight) {
     if (args.at(-1)?.errno === undefined) after?.(result);
     return result;
   };
+}
+
+/**
+ * Where a write begins.
+ * @param {OpenFile} target
+ * @param {unknown} position
+ */
+function positionOf({ file, position: current, isAppended }, position) {
+  if (isAppended) return file.bytes.length;
+  return isPlaced(position) ? Number(position) : current;
+}
+
+/** @param {unknown} position */
+function isPlaced(position) {
+  return typeof position === 'bigint' || (typeof position === 'number' && position >= 0);
 }
 
 /** @param {string} name */

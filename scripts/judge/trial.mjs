@@ -1,7 +1,7 @@
 /**
- * A trial: processes of a store, and after each of their steps each state that a crash may leave,
- * by the model of a disk by which the project judges its own store (test/simulation). Each state is
- * laid out in a new folder and opened there by a process of its own.
+ * A trial: a store runs, and after each step each state that a crash may leave is tried, by the
+ * model of a disk by which the project judges its own store (test/simulation). Each state is laid
+ * out in a new folder and opened there by a process of its own.
  */
 
 import { fork } from 'node:child_process';
@@ -48,7 +48,6 @@ export const COLUMNS = /** @type {const} */ ([
  *   acknowledged: number,
  *   problems: readonly string[],
  *   notes: readonly string[],
- *   states: number,
  * }} Verdict
  */
 
@@ -100,7 +99,7 @@ class Trial {
   #tried = new Set();
   /** By the state's key. @type {Map<string, Promise<Found>>} */
   #reads = new Map();
-  #processes = 0;
+  #runs = 0;
   #patienceMs = FIRST_PATIENCE_MS;
 
   /**
@@ -123,28 +122,46 @@ class Trial {
     this.#patienceMs = Math.max(LEAST_PATIENCE_MS, PATIENCE_RATIO * life.ms);
     const { everyEnd } = await loadSurvival();
     const moments = await momentsOf(life.steps);
+    const acknowledged = moments.at(-1)?.acknowledged.length ?? 0;
+    if (acknowledged === 0) {
+      this.#problems.add('The store acknowledges nothing, so it can lose nothing');
+      for (const step of life.steps) if (step.op === 'note') this.#notes.add(step.what);
+      return this.#verdict(acknowledged);
+    }
     for (const [index, moment] of moments.entries()) {
       this.progress(`step ${index + 1} of ${moments.length}`);
       for (const survivor of everyEnd(moment.image)) {
         await this.#end(survivor.how === 'kill -9' ? 'kill' : 'power failure', moment, survivor);
       }
     }
-    for (const failure of failuresOf(life)) await this.#tryFailure(failure);
-    await Promise.all(this.#reads.values());
-    return {
-      cells: this.#cells,
-      acknowledged: moments.at(-1)?.acknowledged.length ?? 0,
-      problems: [...this.#problems],
-      notes: [...this.#notes],
-      states: this.#reads.size,
+    // A life is mostly the start of a process.
+    const failures = failuresOf(life);
+    const next = async () => {
+      for (let failure = failures.shift(); failure !== undefined; failure = failures.shift()) {
+        await this.#tryFailure(failure);
+      }
     };
+    await Promise.all(Array.from({ length: availableParallelism() }, next));
+    return this.#verdict(acknowledged);
+  }
+
+  /**
+   * @param {number} acknowledged
+   * @returns {Verdict}
+   */
+  #verdict(acknowledged) {
+    const problems = [...this.#problems];
+    return { cells: this.#cells, acknowledged, problems, notes: [...this.#notes] };
   }
 
   /** @param {Failure} failure */
   async #tryFailure(failure) {
     const { kind, at } = failure;
     this.progress(`${kind} ${at + 1}`);
-    const life = await this.#live(failure);
+    const life = await this.#live(failure).catch((/** @type {Error} */ error) => {
+      this.#problems.add(`${kind} ${at + 1}: ${error.message}`);
+    });
+    if (life === undefined) return;
     const moments = await momentsOf(life.steps);
     for (const [index, moment] of moments.entries()) {
       // What it acknowledges counts, and what it has come to.
@@ -188,14 +205,15 @@ class Trial {
    * @returns {Promise<Life>}
    */
   async #live(failure) {
-    const root = join(this.folder, `life-${(this.#processes += 1)}`);
+    const root = join(this.folder, `life-${(this.#runs += 1)}`);
     mkdirSync(root);
     const child = startChild('live', this.module, { root, failure, patienceMs: this.#patienceMs });
     /** @type {Life} */
     const life = await new Promise((resolve, reject) => {
       child.once('message', (message) => resolve(/** @type {Life} */ (message)));
-      child.once('exit', (code) =>
-        reject(new Error(`A life ends with ${code}: ${child.errors()}`)),
+      // Unlike the exit, it comes after the last message.
+      child.once('disconnect', () =>
+        reject(new Error(`The process of the store ends early: ${child.errors()}`)),
       );
     });
     rmSync(root, { recursive: true, force: true });
@@ -212,7 +230,7 @@ class Trial {
 /**
  * Each write and each sync of a life fails in each way.
  * @param {Life} life
- * @returns {readonly Failure[]}
+ * @returns {Failure[]}
  */
 function failuresOf({ counts }) {
   const writes = COLUMNS.slice(2, -1).flatMap((kind) => {
@@ -395,6 +413,8 @@ class Readers {
   #idle = [];
   /** @type {((reader: Reader) => void)[]} */
   #waiting = [];
+  /** @type {Child[]} */
+  #children = [];
   #folders = 0;
 
   /**
@@ -409,6 +429,7 @@ class Readers {
 
   #start() {
     const child = startChild('read', this.module, { patienceMs: FIRST_PATIENCE_MS });
+    this.#children.push(child);
     child.once('message', () => this.#free({ child, reads: 0 }));
   }
 
@@ -437,14 +458,13 @@ class Readers {
     let isEnded = false;
     /** @type {Found} */
     const found = await new Promise((resolve) => {
-      /** @param {number | null} code */
-      const onExit = (code) => {
+      const onEnd = () => {
         isEnded = true;
-        resolve({ error: `its process ends with ${code}: ${child.errors()}` });
+        resolve({ error: `its process ends: ${child.errors()}` });
       };
-      child.once('exit', onExit);
+      child.once('disconnect', onEnd);
       child.once('message', (/** @type {unknown} */ message) => {
-        child.off('exit', onExit);
+        child.off('disconnect', onEnd);
         resolve(/** @type {Found} */ (message));
       });
       child.send(root);
@@ -460,6 +480,6 @@ class Readers {
   }
 
   end() {
-    for (const { child } of this.#idle) child.kill('SIGKILL');
+    for (const child of this.#children) child.kill('SIGKILL');
   }
 }
