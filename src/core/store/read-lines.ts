@@ -242,13 +242,13 @@ export async function findCommits(
 }
 
 /**
- * 32 blanks at the end of a line. If a crash has left no line feed behind them, the line must be a
- * whole pet: a client may have put a brace and blanks into a name.
+ * 32 blanks at the end of a line. Only the last commit may lack its line feed, after a crash: then
+ * nothing but parts of the file's end follow, and the line must be a whole pet, since a client may
+ * have put a brace and blanks into a name.
  */
 const LINE_END = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:,"idempotencyKey":"\w+")?\}`;
-const WITHOUT_LINE_FEED = String.raw`(?<=${LINE_END}[ \t]{32})`;
-const MARK: RegExp = new RegExp(String.raw`\}([ \t]{32})(?:\n|${WITHOUT_LINE_FEED}\0)`, 'g');
+const MARK: RegExp = /\}([ \t]{32})\n/g;
 const LAST_MARK: RegExp = new RegExp(
-  String.raw`\}([ \t]{32})(?:\n|${WITHOUT_LINE_FEED}(?:\0|$))`,
+  String.raw`\}([ \t]{32})(?:\n|(?<=${LINE_END}[ \t]{32})(?=[\]\n\0]*$))`,
   'g',
 );

@@ -189,6 +189,16 @@ for (const word of ['in use', 'clean'] as const) {
   });
 }
 
+test('A zero instead of a line feed behind a mark is damage, unless it is the last commit', async () => {
+  const { bytes, ends } = fileOf(COMMITS);
+  for (const [index, end] of ends.entries()) {
+    const changed = Buffer.from(bytes).fill(0, end - 1, end);
+    const content = await read(changed).catch(() => undefined);
+    const isLast = index === ends.length - 1;
+    assert.deepEqual(content && linesOf(content), isLast ? LINES : undefined, `commit ${index}`);
+  }
+});
+
 test('Damage is reported by line and byte, with the pets that are proven before it and behind it', async () => {
   const { bytes, ends } = fileOf(COMMITS);
   const [first = 0, second = 0, third = 0] = ends;
