@@ -134,14 +134,17 @@ test('The metrics have pets, commits, files, the process and the version', async
 
 test('Each scraper sees a delay of the event loop, however often others read', async (t) => {
   const service = await openService(t);
-  const endsAt = performance.now() + 300;
-  while (performance.now() < endsAt);
   /** Returns how many seconds had a delay of over 0.1 s. */
   const slowIn = (samples: Readonly<Record<string, number>>): number => {
     const name = 'petstore_event_loop_delay_seconds';
     return samples[`${name}_count`]! - samples[`${name}_bucket{le="0.1"}`]!;
   };
-  while (slowIn(await scrape(service)) === 0) await sleep(20);
+  while (slowIn(await scrape(service)) === 0) {
+    // Again and again, since what comes before the first sample is not measured.
+    const endsAt = performance.now() + 300;
+    while (performance.now() < endsAt);
+    await sleep(20);
+  }
   assert.ok(slowIn(await scrape(service)) > 0);
 });
 
