@@ -496,28 +496,34 @@ export class FileStore implements PetStore {
 
   async #tick(): Promise<void> {
     if (this.#work !== undefined) return;
-    await this.#alone(() => {
+    await this.#alone(async () => {
       const state = this.#state;
       const isDue = state.name !== 'repairing' || this.#deps.clock.now() >= state.nextTryAt;
-      return isDue ? this.#try() : Promise.resolve();
+      if (isDue) await this.#try();
     });
   }
 
-  /** Checks the file, or tries to repair, or to save. */
-  async #try(): Promise<void> {
+  /**
+   * Checks the file, or tries to repair, or to save. Resolves with false if the system does not say
+   * what is at the path: then the next create, or the next second, asks again.
+   */
+  async #try(): Promise<boolean> {
     const state = this.#state;
     if (state.name !== 'working') {
       await this.#repair();
-      return this.#save();
+      await this.#save();
+      return true;
     }
     const { file } = state;
-    // If the system does not say, the next create or the next second asks again.
-    const answer = await file.check().catch(() => 'ours' as const);
+    const answer = await file.check().catch(() => undefined);
+    if (answer === undefined) return false;
     if (answer !== 'ours') await this.#leave(answer, file);
-    if (!file.ignoresTime || this.#hasToldOfTime) return;
-    this.#hasToldOfTime = true;
-    const event = 'The time of the data file changes by itself, and is not compared any more';
-    this.#deps.logger('warn', event, { file: this.#deps.path });
+    if (file.ignoresTime && !this.#hasToldOfTime) {
+      this.#hasToldOfTime = true;
+      const event = 'The time of the data file changes by itself, and is not compared any more';
+      this.#deps.logger('warn', event, { file: this.#deps.path });
+    }
+    return true;
   }
 
   async #close(): Promise<void> {
@@ -525,40 +531,45 @@ export class FileStore implements PetStore {
     const stoppingAt = this.#stoppingAt ?? clock.now();
     await this.#queue.whenIdle();
     this.#stopTicking();
-    await this.#alone(() => this.#try());
-    // As long as memory has the only copy. No call of the disk is in progress during the pauses.
-    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+    let isKnown = await this.#alone(() => this.#try());
+    // As long as memory may have the only copy. No call of the disk is in progress in the pauses.
+    const isSafe = (): boolean => isKnown && this.durability() !== 'memory';
+    while (!isSafe() && clock.now() - stoppingAt < STOP_MS) {
       await clock.sleep(TICK_MS);
-      await this.#alone(() => this.#try());
+      isKnown = await this.#alone(() => this.#try());
     }
-    await this.#alone(() => this.#closeFiles());
+    await this.#alone(() => this.#closeFiles(isKnown));
     await this.#unlockBeside();
     if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
   }
 
-  /** Marks the data file as clean, and closes what is open. */
-  async #closeFiles(): Promise<void> {
+  /**
+   * Closes what is open. Marks the data file as clean first, if it is known to be this store's. If
+   * the last look at it has failed, another program may have cut it meanwhile.
+   */
+  async #closeFiles(isKnown: boolean): Promise<void> {
     const { logger, path } = this.#deps;
     const state = this.#state;
     if (state.name === 'closed') return;
     const files = state.name === 'working' ? [state.file] : state.files;
-    if (state.name === 'working') {
+    if (state.name === 'working' && isKnown) {
       await state.file.markClean().catch((error: unknown) => {
         // Nothing is lost: the next start reads a file in use.
         const event = 'The data file could not be marked as clean';
         logger('warn', event, { cause: messageOf(error), file: path });
       });
     }
-    this.#whatHasThem = this.#describe(files);
-    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
+    const where = isKnown ? this.durability() : 'memory';
+    this.#whatHasThem = this.#describe(where, files);
+    this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
   }
 
   /** Returns what has the acknowledged pets, for an operator. */
-  #describe(files: readonly DataFile[]): string {
+  #describe(where: WherePetsAre, files: readonly DataFile[]): string {
     const { path } = this.#deps;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
-    if (this.durability() === 'data file') return `${path} has ${all}`;
+    if (where === 'data file') return `${path} has ${all}`;
     if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
