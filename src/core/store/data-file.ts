@@ -24,12 +24,13 @@ import {
   type FileStat,
 } from './disk.ts';
 import {
+  chainAtStart,
   encodeCommit,
   FILE_END,
   FIRST_LINE_BYTES,
   firstLine,
   MARK_LINE_BYTES,
-  chainAtStart,
+  wordOf,
   writeFile,
   type Chain,
 } from './format.ts';
@@ -110,13 +111,15 @@ export class DataFile {
     }
   }
 
-  /** True if it has all that this store wrote, under whatever name. */
-  isWhole(): boolean {
+  /**
+   * Resolves with true if it has all acknowledged pets, under whatever name. After a roll-back that
+   * failed, only the content says so: another program may have cut the file just before, and the
+   * roll-back made it as long again.
+   */
+  async hasAll(): Promise<boolean> {
     try {
-      const { links, sizeBytes, changedAt } = this.#file.stat();
-      const known = this.#known;
-      const isKnown = known?.sizeBytes === sizeBytes && known.changedAt === changedAt;
-      return !this.#isChanged && links > 0 && isKnown;
+      const { first, crc } = await this.#readUpTo(this.#chain.end);
+      return wordOf(first) !== undefined && crc === this.#chain.crc && this.isLinked();
     } catch {
       return false;
     }
@@ -233,22 +236,28 @@ export class DataFile {
     }
     if (there === undefined) return 'removed';
     if (!isSameFile(there, this.#identity)) return 'changed';
-    if (this.#known === undefined) return 'ours';
+    if (this.#known === undefined) return 'touched';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
     return this.ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
+  }
+
+  /** Resolves with the first line, and the CRC of the bytes behind it. */
+  async #readUpTo(end: number): Promise<{ readonly first: Buffer; readonly crc: number }> {
+    const first = Buffer.alloc(FIRST_LINE_BYTES);
+    await readAll(this.#file, first, 0);
+    let crc = 0;
+    const range = { start: FIRST_LINE_BYTES, end };
+    await readItems(this.#file, range, this.#memory, WINDOW_BYTES, (bytes) => {
+      crc = zlib.crc32(bytes, crc);
+      return bytes.length;
+    });
+    return { first, crc };
   }
 
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
   async #hasKnownContent({ end, crc }: Chain): Promise<boolean> {
     const known = this.#file.stat();
-    const first = Buffer.alloc(FIRST_LINE_BYTES);
-    await readAll(this.#file, first, 0);
-    let found = 0;
-    const range = { start: FIRST_LINE_BYTES, end };
-    await readItems(this.#file, range, this.#memory, WINDOW_BYTES, (bytes) => {
-      found = zlib.crc32(bytes, found);
-      return bytes.length;
-    });
+    const { first, crc: found } = await this.#readUpTo(end);
     // Behind a commit that failed, anything may follow.
     const hasEnd = known.sizeBytes === end + FILE_END.length;
     const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);

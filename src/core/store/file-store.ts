@@ -531,52 +531,64 @@ export class FileStore implements PetStore {
     const stoppingAt = this.#stoppingAt ?? clock.now();
     await this.#queue.whenIdle();
     this.#stopTicking();
-    let isKnown = await this.#alone(() => this.#try());
+    const look = async (): Promise<WherePetsAre> => this.#whereIfKnown(await this.#try());
+    let where = await this.#alone(look);
     // As long as memory may have the only copy. No call of the disk is in progress in the pauses.
-    const isSafe = (): boolean => isKnown && this.durability() !== 'memory';
-    while (!isSafe() && clock.now() - stoppingAt < STOP_MS) {
+    while (where === 'memory' && clock.now() - stoppingAt < STOP_MS) {
       await clock.sleep(TICK_MS);
-      isKnown = await this.#alone(() => this.#try());
+      where = await this.#alone(look);
     }
-    await this.#alone(() => this.#closeFiles(isKnown));
+    await this.#alone(() => this.#closeFiles(where));
     await this.#unlockBeside();
     if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
   }
 
   /**
-   * Closes what is open. Marks the data file as clean first, if it is known to be this store's. If
-   * the last look at it has failed, another program may have cut it meanwhile.
+   * Resolves with where all acknowledged pets are, for a stop. If the last look at the data file has
+   * failed, another program may have cut it meanwhile.
    */
-  async #closeFiles(isKnown: boolean): Promise<void> {
+  async #whereIfKnown(isKnown: boolean): Promise<WherePetsAre> {
+    const state = this.#state;
+    const where = this.durability();
+    if (where !== 'data file' || state.name === 'closed') return where;
+    if (state.name === 'working') return isKnown ? where : 'memory';
+    for (const file of state.files) if (file.isThere() && (await file.hasAll())) return where;
+    return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
+  }
+
+  /** Closes what is open. Marks the data file as clean first, if it is known to have all pets. */
+  async #closeFiles(before: WherePetsAre): Promise<void> {
     const { logger, path } = this.#deps;
     const state = this.#state;
     if (state.name === 'closed') return;
     const files = state.name === 'working' ? [state.file] : state.files;
-    if (state.name === 'working' && isKnown) {
+    let where = before;
+    if (state.name === 'working' && where === 'data file') {
       await state.file.markClean().catch((error: unknown) => {
         // Nothing is lost: the next start reads a file in use.
         const event = 'The data file could not be marked as clean';
         logger('warn', event, { cause: messageOf(error), file: path });
       });
+      where = this.durability();
     }
-    const where = isKnown ? this.durability() : 'memory';
-    this.#whatHasThem = this.#describe(where, files);
+    this.#whatHasThem = await this.#describe(where, files);
     this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
   }
 
-  /** Returns what has the acknowledged pets, for an operator. */
-  #describe(where: WherePetsAre, files: readonly DataFile[]): string {
+  /** Resolves with what has the acknowledged pets, for an operator. */
+  async #describe(where: WherePetsAre, files: readonly DataFile[]): Promise<string> {
     const { path } = this.#deps;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
     if (where === 'data file') return `${path} has ${all}`;
     if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
-    const moved = files.find((file) => file.isWhole());
-    return moved === undefined
-      ? `Only memory had ${all}: those that are in no backup are lost`
-      : `The file with the inode ${moved.inode} has ${all}, but ${path} may not lead to it`;
+    for (const file of files) {
+      if (!(await file.hasAll())) continue;
+      return `The file with the inode ${file.inode} has ${all}, but ${path} may not lead to it`;
+    }
+    return `Only memory had ${all}: those that are in no backup are lost`;
   }
 
   /** The only function that changes the state. */

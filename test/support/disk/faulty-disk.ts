@@ -92,7 +92,7 @@ export class FaultyDisk {
     const effect = rule?.effect || rules.find(({ isOnce }) => !isOnce)?.effect || '';
     const changes = (rule?.commands ?? []).map((command) => this.#run(command));
     const isFailure = /^([A-Z]+|error|late)$/.test(effect);
-    const isLost = !/stat$|^makeDirectory$/.test(operation) && this.#isWithoutFolder(path);
+    const isLost = !/stat$|^makeDirectory$|^read/.test(operation) && this.#isWithoutFolder(path);
     const code = isLost ? 'ENOENT' : /^[A-Z]/.test(effect) ? effect : 'EIO';
     const error = (isFailure || isLost) && systemError(code, path);
     const go = (): unknown => {
