@@ -544,8 +544,8 @@ export class FileStore implements PetStore {
   }
 
   /**
-   * Resolves with where all acknowledged pets are, for a stop. If the last look at the data file has
-   * failed, another program may have cut it meanwhile.
+   * Resolves with where all acknowledged pets are, for a stop. If the last look at the data file
+   * has failed, another program may have cut it meanwhile.
    */
   async #whereIfKnown(isKnown: boolean): Promise<WherePetsAre> {
     const state = this.#state;
