@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemMemory } from '../../../src/core/base/system.ts';
+import { formatMembers, formatPet } from '../../../src/core/pets/pet-text.ts';
+import type { NewPet } from '../../../src/core/pets/pet.ts';
 import {
   encodeCommit,
   FILE_END,
   FIRST_LINE_BYTES,
+  lineOf,
   MAX_COMMIT_BYTES,
 } from '../../../src/core/store/format.ts';
 import { isTornCommit } from '../../../src/core/store/torn-commit.ts';
@@ -90,6 +93,23 @@ test('A commit that was cut anywhere is torn, as a full disk and a kill leave it
   for (let size = 1; size < escaped.length; size += 1) {
     const tail = Buffer.concat([Buffer.from(','), escaped.subarray(0, size)]);
     assert.ok(isTornCommit(tail, 4100, 7n), `${size}`);
+  }
+});
+
+/** A field that is added to NewPet has to be added here. */
+const FULL: Required<NewPet> = { name: 'Rex', categoryId: -7n, status: 'sold' };
+
+test('A commit that was cut anywhere is torn, whichever optional fields its pets have', () => {
+  const { name, categoryId, ...optional } = FULL;
+  const single = Object.entries(optional).map(([field, value]) => ({ [field]: value }));
+  for (const given of [{}, optional, ...single]) {
+    const members = formatMembers({ name, categoryId, ...given });
+    const lines = [8n, 9n].map((id) => lineOf(formatPet(id, members), id === 8n ? KEY : undefined));
+    const commit = Buffer.from(`,${lines.join('\n,')}`);
+    for (let size = 1; size < commit.length; size += 1) {
+      const tail = commit.subarray(0, size);
+      assert.ok(isTornCommit(tail, 4100, 7n), tail.toString());
+    }
   }
 });
 
