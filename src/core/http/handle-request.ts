@@ -51,7 +51,7 @@ interface ListenerOptions {
   onResponse(summary: ResponseSummary): void;
 }
 
-/** What holds for all operations, such as request ids, or which web pages may use them (CORS). */
+/** What holds for all operations, such as a header field that each response has. */
 export interface Policy {
   /** Returns the response to a request that comes before authentication, or undefined. */
   respond(request: IncomingMessage): HttpResponse | undefined;
