@@ -7,7 +7,10 @@
  * be slower than its clients.
  */
 
+import type { NewPet, PetStatus, StoredPet } from '../pets/pet.ts';
 import { StoreUnavailableError } from '../pets/pet-store.ts';
+import { formatMembers, formatPet } from '../pets/pet-text.ts';
+import type { KeyHash } from './idempotency-keys.ts';
 
 /** The result of an item, or why it failed. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
@@ -131,4 +134,25 @@ export class CommitQueue<Item, Result> {
     this.#waitingBytes -= bytes;
     return this.#queue.splice(0, count);
   }
+}
+
+/** What waits in the queue of a store. */
+export interface QueuedCreate {
+  /** The members of the pet in its text, as formatMembers wrote them. */
+  readonly members: string;
+  readonly status: PetStatus | undefined;
+  readonly key: KeyHash | undefined;
+}
+
+/** Returns the create of these values. Throws InvalidPetError. */
+export function queuedCreate(newPet: NewPet, key?: KeyHash): QueuedCreate {
+  return { members: formatMembers(newPet), status: newPet.status, key };
+}
+
+/** Returns the pet of each create. Their ids follow `lastId`. */
+export function petsOf(creates: readonly QueuedCreate[], lastId: bigint): readonly StoredPet[] {
+  return creates.map(({ members, status }, index) => {
+    const id = lastId + BigInt(index + 1);
+    return { id, text: formatPet(id, members), status };
+  });
 }

@@ -45,12 +45,17 @@ import {
   type WherePetsAre,
 } from '../pets/pet-store.ts';
 import { readNewPet } from '../pets/pet-text.ts';
-import { CommitQueue, type Outcome } from './commit-queue.ts';
+import {
+  CommitQueue,
+  petsOf,
+  queuedCreate,
+  type Outcome,
+  type QueuedCreate,
+} from './commit-queue.ts';
 import { CreateFigures } from './create-figures.ts';
 import { clientMessage, FailureReport } from '../base/failure-report.ts';
 import { KeyedCreates } from './keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
-import { petsOf, queuedCreate, type QueuedCreate } from './queued-create.ts';
 import type { Tables } from './tables.ts';
 import {
   createDataFile,

@@ -12,8 +12,8 @@
 
 import { stringifyPet, type NewPet, type StoredPet } from '../../core/pets/pet.ts';
 import { InvalidPetError, petsIn } from '../../core/pets/pet-text.ts';
+import { petsOf, queuedCreate, type QueuedCreate } from '../../core/store/commit-queue.ts';
 import type { KeyHash } from '../../core/store/idempotency-keys.ts';
-import { petsOf, queuedCreate, type QueuedCreate } from '../../core/store/queued-create.ts';
 
 /**
  * A commit is full with about 1,000 pets. A commit of the longest pet after others fits into a

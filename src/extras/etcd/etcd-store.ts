@@ -44,12 +44,11 @@ import {
   type StoredPage,
 } from '../../core/pets/pet-store.ts';
 import { readNewPet } from '../../core/pets/pet-text.ts';
-import { CommitQueue, type Outcome } from '../../core/store/commit-queue.ts';
+import { CommitQueue, type Outcome, type QueuedCreate } from '../../core/store/commit-queue.ts';
 import { CreateFigures } from '../../core/store/create-figures.ts';
 import { FailureReport } from '../../core/base/failure-report.ts';
 import { KeyedCreates } from '../../core/store/keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../../core/store/idempotency-keys.ts';
-import type { QueuedCreate } from '../../core/store/queued-create.ts';
 import type { AppliedLog } from './applied-log.ts';
 import { etcdClock, type StartDeps } from './calls.ts';
 import {
