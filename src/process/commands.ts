@@ -17,11 +17,10 @@ import {
   loadDataFile,
   loadProvenCommits,
   makeDataFile,
-  withProgress,
 } from '../core/store/copies.ts';
-import { nodeDisk } from '../core/store/node-disk.ts';
 import type { Tables } from '../core/store/tables.ts';
 import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
+import { diskWithProgress } from './progress.ts';
 
 type Row = readonly [args: string, help: string, load: () => Command | Promise<Command>];
 
@@ -112,7 +111,7 @@ not complete.
     const [named] = line.operands;
     const path = named ? readDataFilePath(line, named, 'FILE') : dataFileOf(line, env);
     return async () => {
-      const content = await checkDataFile(withProgress(nodeDisk, showProgress), path);
+      const content = await checkDataFile(diskWithProgress(showProgress), path);
       if (!content.isInUse) assertWhole(path, content);
       printPets(print, path, content);
       if (content.keys.length > 0) print(counted(content.keys.length, 'idempotency key'));
@@ -144,7 +143,7 @@ data file is that of PATH, of PETSTORE_DATA_FILE, or data/pets.json. FILE must n
     const named = line.flags.get('data-file');
     const from = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
     return async () => {
-      const disk = withProgress(nodeDisk, showProgress);
+      const disk = diskWithProgress(showProgress);
       const tables = await backUp(disk, from, to, line.flags.has('replace'));
       printPets(print, to, tables);
     };
@@ -167,7 +166,7 @@ data/pets.json, and must not exist.
     const named = line.flags.get('data-file');
     const to = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
     return async () => {
-      const disk = withProgress(nodeDisk, showProgress);
+      const disk = diskWithProgress(showProgress);
       const tables = line.flags.has('intact')
         ? await loadProvenCommits(disk, from, ({ start, end }) => {
             printError(`bytes ${start} to ${end} of ${from} are left out: no mark proves them`);

@@ -10,8 +10,8 @@ import { DEFAULT_PREFIX } from '../extras/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../extras/etcd/import-pets.ts';
 import { joinCluster } from '../extras/etcd/join-cluster.ts';
 import { initEtcd as initLog } from '../extras/etcd/open-log.ts';
-import { loadDataFile, makeDataFile, withProgress } from '../core/store/copies.ts';
-import { nodeDisk } from '../core/store/node-disk.ts';
+import { loadDataFile, makeDataFile } from '../core/store/copies.ts';
+import { diskWithProgress } from './progress.ts';
 
 export const initEtcd: Command = {
   usage: `Usage: petstore init-etcd [--etcd URLS] [--etcd-prefix PREFIX]
@@ -59,7 +59,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;
-      const disk = withProgress(nodeDisk, showProgress);
+      const disk = diskWithProgress(showProgress);
       const data = isImport ? await loadDataFile(disk, file) : undefined;
       // An import makes a log, so every endpoint must respond, and belong to the same cluster.
       const deps = await joinCluster(etcd, isImport ? 'all' : 'half');

@@ -161,36 +161,6 @@ function isDerived(path: string, dataFile: string): boolean {
   return isBeside && /^\.(unfinished-|saved-|lock$|journal)/.test(end);
 }
 
-/** How much is read or written before it is shown how far that is. */
-const SHOWN_BYTES: number = 16 << 20;
-
-/** The disk, which also calls `show` while a large file is read or written. */
-export function withProgress(disk: Disk, show: (text: string) => void): Disk {
-  return {
-    ...disk,
-    async open(path, how, attributes) {
-      const file = await disk.open(path, how, attributes);
-      const { sizeBytes } = file.stat();
-      let shown = '';
-      const showOnce = (position: number, text: string): void => {
-        if (position >= SHOWN_BYTES && text !== shown) show(text);
-        shown = text;
-      };
-      return {
-        ...file,
-        read(bytes, offset, length, position) {
-          showOnce(position, `Reading ${path}: ${Math.floor((100 * position) / sizeBytes)} % `);
-          return file.read(bytes, offset, length, position);
-        },
-        write(bytes, offset, position) {
-          showOnce(position, `Writing ${path}: ${position >> 20} MiB `);
-          return file.write(bytes, offset, position);
-        },
-      };
-    },
-  };
-}
-
 /** Resolves with the path of a file, with symbolic links followed. Rejects if there is none. */
 async function existing(disk: Disk, path: string): Promise<string> {
   const file = await disk.resolve(path).catch(() => path);
