@@ -18,6 +18,7 @@ import type { Tables } from './tables.ts';
 import {
   isSameFile,
   readAll,
+  saidOr,
   type Disk,
   type DiskFile,
   type FileAttributes,
@@ -104,11 +105,7 @@ export class DataFile {
 
   /** True if the path leads to it, and it is as this store left it, as far as that is known. */
   isThere(): boolean {
-    try {
-      return /^(ours|touched)$/.test(this.#look());
-    } catch {
-      return false;
-    }
+    return saidOr(false, () => /^(ours|touched)$/.test(this.#look()));
   }
 
   /**
@@ -127,11 +124,7 @@ export class DataFile {
 
   /** True if it still has a name, perhaps another one, as far as the system says. */
   isLinked(): boolean {
-    try {
-      return this.#file.stat().links > 0;
-    } catch {
-      return true;
-    }
+    return saidOr(true, () => this.#file.stat().links > 0);
   }
 
   /** True if its time is not compared any more, since other changes of it were harmless. */

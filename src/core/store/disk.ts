@@ -192,6 +192,15 @@ export async function isUnlocked(disk: Disk, path: string): Promise<boolean> {
   return withFile(disk, path, (file) => file.lock('shared'));
 }
 
+/** Returns what the system says, or `unknown` if it does not say. */
+export function saidOr<T>(unknown: T, ask: () => T): T {
+  try {
+    return ask();
+  } catch {
+    return unknown;
+  }
+}
+
 /** Returns the system's code of an error, such as ENOENT, or ''. */
 export function codeOf(error: unknown): string {
   return String((Object(error) as NodeJS.ErrnoException).code ?? '');

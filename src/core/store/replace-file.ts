@@ -13,6 +13,7 @@ import { messageOf } from '../base/logger.ts';
 import {
   codeOf,
   isSameFile,
+  saidOr,
   writeAll,
   type Disk,
   type DiskFile,
@@ -63,7 +64,8 @@ export async function replaceFile(disk: Disk, replacement: Replacement): Promise
     await disk.syncDirectory(dirname(path));
     return { file };
   } catch (failure) {
-    if (mayHaveName && mayLeadTo(disk, path, file)) return { file, failure };
+    const isThere = (): boolean => isSameFile(disk.stat(path), file.stat());
+    if (mayHaveName && saidOr(true, isThere)) return { file, failure };
     await file.close().catch(() => undefined);
     await disk.remove(unfinished).catch(() => undefined);
     throw failure;
@@ -94,12 +96,4 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
 /** True for the error of a link on a file system where no file can have two names. */
 function isWithoutLinks(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(error));
-}
-
-function mayLeadTo(disk: Disk, path: string, file: DiskFile): boolean {
-  try {
-    return isSameFile(disk.stat(path), file.stat());
-  } catch {
-    return true;
-  }
 }
