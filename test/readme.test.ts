@@ -280,28 +280,6 @@ test('The pages name the version of package.json', () => {
   for (const [text, tarball, greeting] of named) assert.equal(tarball ?? greeting, VERSION, text);
 });
 
-test('Under Traceability is every sentence of the interface, below the file of its check', () => {
-  const checked = new Set(checksOf('interface').map(({ sentence }) => sentence));
-  const listed = new Set<string>();
-  const [, lists = ''] = pages.get('test/README.md')!.split('## Traceability');
-  // Part 2, `interface.ts`:, then rows such as - `code.ts`, The start: sentence; sentence
-  for (const [, file, rows] of lists.matchAll(
-    /^(?:Part [0-9.]+, )?`(\S+)`:\n\n((?:[- ] .*\n?)+)/gm,
-  )) {
-    for (const row of rows!.replaceAll('\\', '').replaceAll('\n  ', ' ').trim().split('\n')) {
-      const [, start, sentences] = /^- `\S+`(?:, ([^:]+))?: (.+)$/.exec(row)!;
-      for (const words of sentences!.split('; ')) {
-        const sentence = start === undefined ? words : `${start}: ${words}`;
-        listed.add(sentence);
-        const path = paths.find((name) => name.endsWith(`/${file}`))!;
-        const isTest = path.startsWith('test/') && readText(path).includes(`'${sentence}'`);
-        assert.ok(isTest || checked.has(sentence), `Not in ${file}: ${sentence}`);
-      }
-    }
-  }
-  for (const sentence of checked) assert.ok(listed.has(sentence), `Not in the lists: ${sentence}`);
-});
-
 test('Each check that the table of decisions names is one of the kit', () => {
   const ids = checksOf('http').map(({ id }) => id);
   const cells = rowsOf('src/core/api/README.md', 'Gap').map((row) => row.at(-1)!);

@@ -35,6 +35,7 @@ const CHECKS_OF_CLAUSE: Readonly<Record<string, readonly string[]>> = {
   'S4.2.2': ['4.2/created', '4.2/pet'],
   'S4.2.3': ['4.2/missing', '4.2/invalid'],
   'S4.2.4': ['4.2/unauthorized'],
+  'S4.3.1': ['4.3/found'],
   'S4.3.2': ['4.3/found'],
   'S4.3.3': ['4.3/unauthorized'],
   'S4.3.4': ['4.3/not-found'],

@@ -2,8 +2,8 @@
  * The report of a run: what a person needs to fix a failure.
  *
  * A failure begins with a line that has its id. Then come the expectation, what was sent and
- * received, its clause of SPEC.md, and other failures with the same cause. Differences from decisions follow in the same
- * form, and then the checks that were not observed, with reasons.
+ * received, its clause of SPEC.md, and other failures with the same cause. Differences from
+ * decisions follow in the same form, and then the checks that were not observed, with reasons.
  */
 
 import { Readable } from 'node:stream';
