@@ -177,6 +177,12 @@ test("The ladder's table of the tour is that of the ladder's page, without its s
   assert.deepEqual(rowsOf(TOUR, 'Row'), rows);
 });
 
+test('Each script begins with comments that say how to read it', () => {
+  const scripts = paths.filter((path) => path.endsWith('.script'));
+  assert.ok(scripts.length > 10);
+  for (const path of scripts) assert.match(readText(path), /^## .*[^]*?\n\n# /, path);
+});
+
 test('Each npm command that a page shows is one of package.json', () => {
   const { scripts } = JSON.parse(readText('package.json')) as { scripts: object };
   const commands = [...Object.keys(scripts), 'ci', 'install', 'pack', 'package'];
