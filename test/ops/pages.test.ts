@@ -303,13 +303,13 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   });
 }
 
-const UNIT = blockOf(OPERATIONS, 'ini', '[Service]');
+const UNIT = readText('scripts/systemd/petstore.service');
 
 test('systemd-analyze accepts both units of the page', needs('systemd-analyze'), (t) => {
   const folder = tempDir(t);
   const units = {
     'petstore.service': UNIT,
-    'petstore.socket': blockOf(OPERATIONS, 'ini', '[Socket]'),
+    'petstore.socket': readText('scripts/systemd/petstore.socket'),
   };
   assert.ok(units['petstore.socket'].includes(`ListenStream=${ADDRESS}\n`));
   for (const [name, unit] of Object.entries(units)) {
