@@ -7,6 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  copyFileSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -72,18 +73,14 @@ export function build(output) {
   writeFileSync(join(root, folder, STAMP), stampOf(output));
 }
 
-/** Adds what is not compiled. `npm start` works without a README. */
+/** Adds what is not compiled. */
 function addToDist() {
   // Scripts of operators may use the paths that these commands had in release 1.0.0.
   for (const name of ['check-data', 'make-key']) {
     const text = `process.argv.splice(2, 0, '${name}');\nawait import('./server.js');\n`;
     writeFileSync(join(root, 'dist', `${name}.js`), text);
   }
-  const readme = join(root, 'README.md');
-  if (!existsSync(readme)) return;
-  const license = readFileSync(readme, 'utf8').split('\n## License\n\n')[1];
-  if (license === undefined) fail('README.md must end with the section License, for dist/LICENSE');
-  writeFileSync(join(root, 'dist', 'LICENSE'), license);
+  copyFileSync(join(root, 'src', 'LICENSE'), join(root, 'dist', 'LICENSE'));
 }
 
 /**

@@ -28,7 +28,7 @@ import { KEY, openService } from './support/http/service.ts';
 import { lastRequestOf } from './support/http/requests.ts';
 import { ask, talk } from './support/http/wire.ts';
 
-test('GET /openapi.json is the description, of the version of the specification', async (t) => {
+test('GET /openapi.json is the description, of the version of the interface (S9.2)', async (t) => {
   assert.equal((await ask(await openService(t), 'GET /openapi.json')).body, DESCRIPTION_TEXT);
   const { openapi, info, servers } = DESCRIPTION;
   assert.deepEqual([openapi, info.version, servers[0]?.url], ['3.1.0', '1.0.0', '/']);
@@ -49,7 +49,7 @@ test('The description leaves out what the service does not have', () => {
   assert.deepEqual(Object.keys(paths['/v1/pets']!), ['get']);
 });
 
-test('The description names exactly the operations that the service has', () => {
+test('The description names exactly the operations that the service has (S1.1)', () => {
   const expected = APP_OPERATIONS.map(({ name, method, path, needsKey }) => [
     ...[name, method, path, needsKey !== false, name === 'getPet'],
   ]);

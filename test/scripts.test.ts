@@ -123,7 +123,7 @@ before(() => {
     cpSync(join(ROOT, name), join(project, name));
   }
   for (const [path, text] of Object.entries(FILES)) write(path, text);
-  write('README.md', '\n## License\n\nMIT\n');
+  write('src/LICENSE', 'MIT\n');
   symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'), 'dir');
 });
 

@@ -1,6 +1,6 @@
 /**
  * The words of the project: one word for one thing, and plain English. What a machine can hold of
- * that is held here; the glossary is in src/READING.md.
+ * that is held here; the glossary is in src/TOUR.md.
  */
 
 import assert from 'node:assert/strict';

@@ -13,7 +13,7 @@ import { junitOf, reportOf } from '../extras/kit/report.ts';
 import { awaitService, Run, type Outcome } from '../extras/kit/run.ts';
 
 /** The command has the options of these lines. What follows the name of one says its kind. */
-const HELP = `Checks a pet store service against the specification, sentence by sentence.
+const HELP = `Checks a pet store service against the specification, clause by clause.
 
 Usage: petstore conformance BASE_URL [options]
 
@@ -62,7 +62,10 @@ export const conformance: Command = {
 
 function listOf({ level = 'http', only }: Settings): string {
   const checks = checksOf(level, only);
-  return checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join('');
+  const lines = checks.map(({ id, sentence, clauses }) => {
+    return `${id.padEnd(32)} ${sentence}${clauses && ` (${clauses})`}\n`;
+  });
+  return lines.join('');
 }
 
 async function runChecks(settings: Settings, context: Context): Promise<number> {

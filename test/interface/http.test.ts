@@ -179,7 +179,7 @@ const SERVED: readonly string[] = [
   lastRequestOf('GET /v1/pets', ['Accept: text/html'], '{"a":1}'),
 ];
 
-test('Request body: none, and one that is sent all the same is ignored', async () => {
+test('Request body: none, and one that is sent all the same is ignored (S4.1.1)', async () => {
   for (const bytes of SERVED) {
     const answers = await talk(service.port, bytes);
     assert.deepEqual([answers.length, answers[0]?.status], [1, 200], bytes.slice(0, 200));

@@ -1,5 +1,6 @@
 /**
- * src/extras/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files.
+ * src/extras/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files and
+ * the rules for alerts.
  * src/extras/ops/README.md: each program accepts its block, a proxy serves the service with it, and
  * a start waits as the systemd unit says.
  */
@@ -25,13 +26,14 @@ import { blockOf, readText } from '../support/project.ts';
 import { RUNTIME } from './runtime.ts';
 
 const MONITORING = 'src/extras/ops/monitoring.md';
+const RULES = readText('src/extras/ops/petstore-alerts.yaml');
 const PROMTOOL = needs('promtool');
 
 /** Returns a folder with the files of the page, as in /etc/prometheus. */
 function writeFiles(t: TestContext): string {
   const folder = tempDir(t);
   writeFileSync(join(folder, 'prometheus.yml'), blockOf(MONITORING, 'yaml', 'scrape_configs:'));
-  writeFileSync(join(folder, 'petstore-alerts.yml'), blockOf(MONITORING, 'yaml', 'alert:'));
+  writeFileSync(join(folder, 'petstore-alerts.yaml'), RULES);
   writeFileSync(join(folder, 'petstore-key'), 'key\n');
   return folder;
 }
@@ -79,7 +81,7 @@ test('The page lists each metric with its type, and names no other metric', asyn
   const listed = listedMetrics();
   assert.deepEqual([...listed].sort(), Array.from(shown, ([, ...row]) => row).sort());
   assert.match(text, /^petstore_store_commit_pets_bucket\{le="2"\} 3\n.*le="\+Inf"\} 5$/m);
-  const queries = blockOf(MONITORING, 'yaml', 'alert:') + blockOf(MONITORING, 'promql');
+  const queries = RULES + blockOf(MONITORING, 'promql');
   for (const [name] of queries.matchAll(/\b(?:petstore|process)_\w+/g)) {
     assert.ok(listed.has(name.replace(/_bucket$/, '')), `A query names ${name}`);
   }
@@ -149,14 +151,14 @@ function assertRules(t: TestContext, tests: readonly object[]): void {
   const folder = writeFiles(t);
   const file = join(folder, 'test.yml');
   // JSON is YAML.
-  const content = { rule_files: ['petstore-alerts.yml'], evaluation_interval: '15s', tests };
+  const content = { rule_files: ['petstore-alerts.yaml'], evaluation_interval: '15s', tests };
   writeFileSync(file, JSON.stringify(content));
   const { status, text } = run('promtool', ['test', 'rules', file]);
   assert.equal(status, 0, text);
 }
 
 test('Each alert rule fires on bad series, and not on good series', PROMTOOL, (t) => {
-  const names = blockOf(MONITORING, 'yaml', 'alert:').matchAll(/(?<=alert: )\w+/g);
+  const names = RULES.matchAll(/(?<=alert: )\w+/g);
   const rules = Array.from(names, ([name]) => name);
   assert.deepEqual(rules, [...new Set(ALERTS.map(([alert]) => alert))]);
   const tests = ALERTS.map(([alert, isFiring, ...series]) => {
@@ -301,13 +303,13 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   });
 }
 
-const UNIT = blockOf(OPERATIONS, 'ini', '[Service]');
+const UNIT = readText('scripts/systemd/petstore.service');
 
 test('systemd-analyze accepts both units of the page', needs('systemd-analyze'), (t) => {
   const folder = tempDir(t);
   const units = {
     'petstore.service': UNIT,
-    'petstore.socket': blockOf(OPERATIONS, 'ini', '[Socket]'),
+    'petstore.socket': readText('scripts/systemd/petstore.socket'),
   };
   assert.ok(units['petstore.socket'].includes(`ListenStream=${ADDRESS}\n`));
   for (const [name, unit] of Object.entries(units)) {

@@ -1,7 +1,7 @@
 /**
- * Spec section 4: the three operations, their paths and their parameters.
+ * The three operations, their paths and their parameters (S4 of SPEC.md).
  *
- * Each needs an API key (section 5). The version is the first segment of each path (section 9).
+ * Each needs an API key (S5.1). The version is the first segment of each path (S9.1).
  */
 
 import crypto from 'node:crypto';
@@ -72,7 +72,7 @@ export function petOperations(
   ];
 }
 
-/** getPet is deprecated since the first release (spec section 9), and then removed. */
+/** getPet is deprecated since the first release, and removed on this day (S4.3.5, S9.3). */
 const GET_PET_DEPRECATED_SINCE = '2026-11-21T00:00:00Z';
 export const GET_PET_REMOVED_ON = '2030-12-05T00:00:00Z';
 
@@ -93,8 +93,8 @@ function removedError(path: string): HttpError {
 }
 
 /**
- * listPets (section 4.1). The body stays the plain array of the spec. If there are more pets, the
- * Link header field leads to the next page (RFC 8288). That page starts after the last id of this
+ * listPets (S4.1.1). The body stays the plain array of S4.1.6. If there are more pets, the Link
+ * header field leads to the next page (RFC 8288). That page starts after the last id of this
  * one. So it does not shift if pets are added, and the last page costs as little as the first.
  */
 async function listPets(
@@ -135,7 +135,7 @@ function readListParameters(query: string) {
     (text) => PET_STATUSES.find((one) => one === text),
     EXPECTED_STATUS,
   );
-  // The only parameter that is not in the spec: pets with a greater id.
+  // The only parameter that is not in SPEC.md: pets with a greater id (S4.1.6).
   const after = read('after', parseInt64, EXPECTED_AFTER);
   if (problems.length > 0) throw apiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
@@ -150,7 +150,7 @@ function readLimit(text: string): number | undefined {
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
 }
 
-/** createPet (section 4.2). Responds when the pet is durable. */
+/** createPet (S4.2.1). Responds when the pet is durable. */
 async function createPet(
   store: PetStore,
   request: HttpRequest,
@@ -234,7 +234,7 @@ function invalidKey(message: string): HttpError {
 }
 
 /**
- * Returns the NewPet in the body (spec section 2). Throws an HttpError (400) that names each fault.
+ * Returns the NewPet in the body (S2.2). Throws an HttpError (400, S4.2.3) that names each fault.
  */
 function parseBody(text: string): NewPet {
   try {
@@ -247,8 +247,8 @@ function parseBody(text: string): NewPet {
 }
 
 /**
- * getPet (section 4.3, deprecated). A petId that is not an int64 gets 404, like any other unknown
- * pet: the spec lists no 400.
+ * getPet (S4.3.1, deprecated). A petId that is not an int64 gets 404 (S4.3.4), like any other
+ * unknown pet: S4.3 lists no 400.
  */
 async function getPet(
   store: PetStore,

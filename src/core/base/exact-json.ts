@@ -1,6 +1,6 @@
 /**
- * JSON in which a 64-bit integer stays exact: the one reader of JSON with pets, in request bodies,
- * data files and responses. It needs no module of Node.
+ * JSON in which a 64-bit integer stays exact. It reads request bodies, arrays of pets that are no
+ * data file of this store, and responses. It needs no module of Node.
  *
  * JSON.parse reads each number as a double, which rounds an int64, and only newer engines show a
  * number's text. So each number's text goes into a list, and its index in that list takes its

@@ -1,5 +1,5 @@
 /**
- * Exact int64: signed 64-bit integers, -2^63 to 2^63 - 1, the `format: int64` of the spec.
+ * Exact int64: signed 64-bit integers, -2^63 to 2^63 - 1, the format int64 of S2.2.2 (SPEC.md).
  *
  * A JSON number names an exact decimal value. JSON Schema calls it an integer if that value is one,
  * however it is written: 1.0, 1e2 and 100e-2 are integers, 1.5 is not. So the value is computed

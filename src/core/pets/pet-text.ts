@@ -1,10 +1,11 @@
 /**
- * Writes the JSON text of a Pet, and reads a NewPet or a Pet from a text (spec section 2).
+ * Writes the JSON text of a Pet, and reads a NewPet or a Pet from a text (S2.2 and S2.3 of
+ * SPEC.md).
  *
  *     {"id":1,"name":"Rex","categoryId":7,"status":"available"}
  *
  * A pet's text is written once, when the pet is created or loaded, and the same text goes to the
- * client, the journal and the data file. A text that is read may have any layout; a text that the
+ * client and the data file. A text that is read may have any layout; a text that the
  * service writes has this one.
  */
 

@@ -1,5 +1,5 @@
 /**
- * PetStatus, NewPet and Pet (spec sections 2 and 3), as a program holds them, and StoredPet.
+ * PetStatus, NewPet and Pet (S2.1 to S2.3 of SPEC.md), as a program holds them, and StoredPet.
  *
  * The two integers are int64 and so bigint here: a number would round them above 2^53.
  */
@@ -11,7 +11,7 @@ export type PetStatus = 'available' | 'pending' | 'sold';
 export const PET_STATUSES: readonly PetStatus[] = ['available', 'pending', 'sold'];
 export const EXPECTED_STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 
-/** The limit of a page (spec section 8). A page of the longest pets still fits into one string. */
+/** The limit of a page (S8.1). A page of the longest pets still fits into one string. */
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 

@@ -1,5 +1,5 @@
 /**
- * The client: the three operations of the specification as typed functions, for Node and browsers.
+ * The client: the three operations of SPEC.md (S4) as typed functions, for Node and browsers.
  *
  * It needs only `fetch`: no module of Node and no package. An int64 is exact both ways: the client
  * returns it as a bigint, and accepts a bigint or a safe integer.

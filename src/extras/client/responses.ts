@@ -1,5 +1,5 @@
 /**
- * Reads Pet, Pets and Error (spec section 2) from the text of a response.
+ * Reads Pet, Pets and Error (S2.3 to S2.5 of SPEC.md) from the text of a response.
  *
  * It checks every field. So a wrong response is an error here, and not an undefined value in the
  * caller's program. Unknown fields are dropped.

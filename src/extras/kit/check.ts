@@ -2,16 +2,18 @@
  * A check: a sentence about a pet store service, and functions that test if it is true.
  *
  * The id is stable: lists of expected failures and old reports name checks by it. A sentence of the
- * level `interface` is from the specification. At the other two levels it is a decision of this
- * project on what the specification leaves open. A service that decides otherwise may be as valid.
+ * level `interface` stands on a clause of SPEC.md, or on what every client relies on (clauses.ts).
+ * At the other two levels it is a decision of this project on a gap of SPEC.md. A service that
+ * decides otherwise may be as valid.
  */
 
 import { stringifyExactJson } from '../../core/base/exact-json.ts';
 import { cut } from '../../core/base/quote.ts';
 import { VERSION } from '../../core/base/version.ts';
+import { clausesOf } from './clauses.ts';
 import type { TestClient } from './test-client.ts';
 
-/** The versions of the kit and of the specification (spec section 9). */
+/** The versions of the kit and of the interface (S9.2). */
 export const VERSIONS: string = `${VERSION}, interface 1.0.0`;
 
 /** Each level includes those before it. `decisions` is about pets, `http` about HTTP itself. */
@@ -20,12 +22,14 @@ export const LEVELS = ['interface', 'decisions', 'http'] as const;
 export type Level = (typeof LEVELS)[number];
 
 export interface Check {
-  /** Begins with the section of the specification, or with the level: `4.1/limit-maximum`. */
+  /** Begins with the section of SPEC.md, or with the level: `4.1/limit-maximum`. */
   readonly id: string;
   readonly level: Level;
   readonly sentence: string;
   /** The id and the sentence. */
   readonly title: string;
+  /** What it stands on: `S4.1.2`, `what every client relies on`, or `''` for a decision. */
+  readonly clauses: string;
   /** All are run, each with its own client, so that one that fails does not hide the next. */
   readonly cases: readonly Case[];
 }
@@ -47,7 +51,8 @@ export function declare(
     const [id = ''] = title.split(' ', 1);
     const sentence = title.slice(id.length + 1);
     const cases = typeof run === 'function' ? [{ about: '', run }] : run;
-    return { id, level, title, sentence, cases };
+    const clauses = level === 'interface' ? clausesOf(id) : '';
+    return { id, level, title, clauses, sentence, cases };
   });
 }
 

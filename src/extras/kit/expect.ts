@@ -1,5 +1,5 @@
 /**
- * Assertions of what the specification says about responses, and nothing more. If an assertion
+ * Assertions of what SPEC.md says about responses, and nothing more. If an assertion
  * cannot see what it must judge, it throws NotObserved: the check must not count as "holds".
  */
 
@@ -15,10 +15,10 @@ import {
   type TestClient,
 } from './test-client.ts';
 
-/** The PetStatus values (spec section 2). */
+/** The PetStatus values (S2.1). */
 export const STATUSES = ['available', 'pending', 'sold'] as const;
 
-/** The most pets in a list (spec section 8). A shorter list has all pets that match. */
+/** The most pets in a list (S8.1). A shorter list has all pets that match. */
 export const LONGEST_LIST = 100;
 
 /** An id that no service is likely to have assigned. */
@@ -36,7 +36,7 @@ function shown(value: unknown): string {
   return cut(inspect(value, options).replace(/(?<=[0-9])n\b/g, ''), 200);
 }
 
-/** After the removal of getPet (spec section 4.3) any 4xx of it is valid. */
+/** After the removal of getPet (S4.3.5) any 4xx of it is valid. */
 export function assertStatus(response: ServiceResponse, status: number): void {
   const removal = /\/pets\/[^/?]+$/.test(response.path) ? removalIn(response) : 'to come';
   if (removal === 'past' || (removal === 'today' && response.status !== status)) {
@@ -44,7 +44,7 @@ export function assertStatus(response: ServiceResponse, status: number): void {
   } else assertEqual(response.status, status, 'the status');
 }
 
-/** Any status 4xx: for a request for which the specification names no status. */
+/** Any status 4xx: for a request for which SPEC.md names no status. */
 export function assertRefused({ status }: ServiceResponse): void {
   assert.ok(isRefused(status), `expected a status 4xx, not ${status}`);
 }
@@ -53,7 +53,7 @@ export function isRefused(status: number): boolean {
   return status >= 400 && status <= 499;
 }
 
-/** An Error object (spec sections 2 and 7) with the status of the response. */
+/** An Error object (S2.5, S7.1) with the status of the response. */
 export function assertErrorObject(response: ServiceResponse): void {
   const { code, message, status } = fieldsOf(response);
   assertEqual(typeof code, 'string', 'the type of code');
@@ -67,7 +67,7 @@ export function assertJsonType({ headers }: ServiceResponse): void {
   assertEqual(type.trim().toLowerCase(), 'application/json', 'the Content-Type');
 }
 
-/** A Pet (spec section 2) with the expected fields. */
+/** A Pet (S2.3) with the expected fields. */
 export function assertPet(pet: Fields, expected: Fields = {}): void {
   const { id, name, categoryId, status } = pet;
   for (const [field, value] of Object.entries({ id, categoryId })) {
@@ -210,7 +210,7 @@ export function assertFiltered(pets: readonly Fields[], status: string): void {
 }
 
 /**
- * Returns whether getPet is removed, by the service's clock. The specification names no time zone
+ * Returns whether getPet is removed, by the service's clock. SPEC.md names no time zone
  * for 5 December 2030: the day begins in the first zone on earth and ends in the last.
  */
 export function removalIn({ headers }: ServiceResponse): 'to come' | 'today' | 'past' {

@@ -2,8 +2,8 @@
  * The report of a run: what a person needs to fix a failure.
  *
  * A failure begins with a line that has its id. Then come the expectation, what was sent and
- * received, and other failures with the same cause. Differences from decisions follow in the same
- * form, and then the checks that were not observed, with reasons.
+ * received, its clause of SPEC.md, and other failures with the same cause. Differences from
+ * decisions follow in the same form, and then the checks that were not observed, with reasons.
  */
 
 import { Readable } from 'node:stream';
@@ -36,7 +36,8 @@ function failures(word: string, outcomes: readonly Outcome[]): string[] {
     const also = same.slice(1).map(({ check, causes }) => {
       return `  also     ${check.title}${inParentheses(causes[0]!)}\n`;
     });
-    return [`\n${word} ${one.check.title}\n  ${textOf(one)}\n${also.join('')}`];
+    const clauses = labelled(['clause', one.check.clauses]);
+    return [`\n${word} ${one.check.title}\n  ${textOf(one)}${clauses}\n${also.join('')}`];
   });
 }
 

@@ -15,7 +15,7 @@ import { messageOf } from '../../core/base/logger.ts';
 
 /** The service to check. */
 export interface Target {
-  /** Ends with /v1, without a trailing slash (spec section 1). */
+  /** Ends with /v1, without a trailing slash (S1.3 of SPEC.md). */
   readonly baseUrl: string;
   readonly key: string;
   /** Header fields to add to each request, for example for a gateway. */
@@ -69,7 +69,7 @@ const LONGEST_BODY_BYTES: number = 128 << 20;
 /** After the header of a response to HEAD: a body would come with it. */
 const IDLE_MS = 1000;
 const ADDED_AT_ONCE = 10;
-/** How often a 429 is retried: the specification allows a rate limit (section 8). */
+/** How often a 429 is retried: SPEC.md leaves rate limits open (S8.3). */
 const MOST_RETRIES = 5;
 const MAX_RETRY_AFTER_S = 10;
 

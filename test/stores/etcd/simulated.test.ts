@@ -29,7 +29,9 @@ testPetStoreContract(
 // Each row of the table in proposer.ts.
 testEtcdScript('stores/etcd/in-doubt.script');
 // Each row of the table in etcd-store.ts.
-testEtcdScript('stores/etcd/states.script');
+for (const state of ['working', 'failing', 'out-of-reach', 'ended']) {
+  testEtcdScript(`stores/etcd/${state}.script`);
+}
 // A damaged or replaced log: a running store ends its work, and a start is refused.
 testEtcdScript('stores/etcd/lost-log.script');
 testEtcdScript('stores/etcd/start.script');

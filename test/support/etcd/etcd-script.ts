@@ -263,7 +263,10 @@ export async function complaintsOfCase(name: string, title: string): Promise<rea
   const cases = readFileSync(join(ROOT, 'test', name), 'utf8').split(/\n{2,}/);
   const found = cases.find((text) => text.startsWith(`# ${title}\n`));
   assert.ok(found !== undefined, `${name} has no case "${title}"`);
-  const [, ...expected] = found.trim().split('\n');
+  const [, ...expected] = found
+    .trim()
+    .replaceAll(/\n## .*/g, '')
+    .split('\n');
   const hooks: (() => unknown)[] = [];
   const script = await begin({ after: (hook) => void hooks.push(hook as () => unknown) });
   for (const line of expected.filter((one) => one.startsWith('> '))) {

@@ -1,9 +1,9 @@
 /**
- * How this project decided what the specification leaves open, for services that adopt it.
+ * How this project decided what SPEC.md leaves open, for services that adopt it.
  *
- * One principle decides all: refuse exactly what the specification declares invalid, and never
- * change what a client sent. A decision is judged by status and code, never by the words of a
- * message. What only this service does (`after`, its limits, its messages) is tested in `test/`.
+ * One principle decides all: refuse exactly what it declares invalid, and never change what a
+ * client sent. A decision is judged by status and code, never by the words of a message. What only
+ * this service does (`after`, its limits, its messages) is tested in `test/`.
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,7 @@
-/** What the specification says, section by section, and what every client relies on. */
+/**
+ * What SPEC.md says, section by section, and what every client relies on. Which clauses each check
+ * tests is in clauses.ts.
+ */
 
 import assert from 'node:assert/strict';
 import { declare, each, NotObserved, type Check } from '../check.ts';
@@ -38,7 +41,7 @@ import {
 
 const NO_KEY = { Authorization: '' };
 
-// Section 2: resources and their fields.
+// S2: resources.
 
 /** Returns a check for each row: its id, the end of its sentence, and the items of its cases. */
 function table<T>(
@@ -185,13 +188,13 @@ const fields = declare('interface', {
     assertErrorObject(await client.ask('GET /pets', NO_KEY));
   },
 
-  // Section 3: states and transitions.
+  // S3: states.
   '3/status-set The status can be set when an animal is created': each(STATUSES, assertAdds),
 
   '3/status-filter The status can be used as a filter when listing': each(STATUSES, assertLists),
 });
 
-// Section 4: what it says about all endpoints.
+// S4.0: all operations.
 
 const allEndpoints = declare('interface', {
   '4/json All endpoints return application/json': async (client) => {
@@ -208,7 +211,7 @@ const allEndpoints = declare('interface', {
   },
 });
 
-// Section 4.1: GET /pets, listPets.
+// S4.1: GET /pets, listPets.
 
 /** Adds pets of each status in rotation, so that no list has two of one status in a row. */
 async function addByTurns(client: TestClient, rounds: number): Promise<void> {
@@ -316,7 +319,7 @@ const listPets = declare('interface', {
   ),
 });
 
-// Section 4.2: POST /pets, createPet.
+// S4.2: POST /pets, createPet.
 
 /** The most ids that are tried one by one. */
 const NEAR = 20n;
@@ -394,7 +397,7 @@ const createPet = declare('interface', {
   },
 });
 
-// Section 4.3: GET /pets/{petId}, getPet, deprecated.
+// S4.3: GET /pets/{petId}, getPet, deprecated.
 
 /** Values at which a conversion to int64 may fail. */
 const NO_IDS = ['abc', '1.5', '-', 'null', '9223372036854775808', '9'.repeat(40), '%F0%9F%90%95'];
@@ -457,7 +460,7 @@ const emptyLists = declare('interface', {
   ),
 });
 
-// Section 5: authentication, and what section 4 says of it for each operation.
+// S5: authentication, and what S4 says of it for each operation.
 
 const OPERATIONS: Readonly<Record<string, string>> = {
   '4.1': 'GET /pets',
@@ -527,7 +530,7 @@ const authentication = declare('interface', {
   },
 });
 
-// Section 7: errors.
+// S7: errors.
 
 const LISTED: readonly [what: string, status: number, line: string, fields?: HeaderFields][] = [
   ['missing fields', 400, 'POST /pets {}'],
@@ -538,7 +541,7 @@ const LISTED: readonly [what: string, status: number, line: string, fields?: Hea
   ['a missing pet', 404, `GET /pets/${LOST_ID}`],
 ];
 
-/** Errors that the specification does not list. If a service has them, each is an Error object. */
+/** Errors that SPEC.md does not list. If a service has them, each is an Error object. */
 const NOT_LISTED = [
   ...['GET /pets?limit=0', 'GET /pets?limit=x', 'GET /pets?status=lost', 'GET /pets/x'],
   'POST /pets {',
@@ -572,7 +575,7 @@ const errors = declare('interface', {
     each(ELSEWHERE, assertErrorIfAny),
 });
 
-// Section 8: limits.
+// S8: limits.
 
 const OUTSIDE = ['101', '1000', '2147483648', '18446744073709551617', '0', '-1', '', 'all', '1e9'];
 
@@ -584,7 +587,7 @@ const limits = declare('interface', {
     async (own, limit) => {
       await own.havePets(101);
       const response = await own.get(`/pets?limit=${limit}`);
-      // The specification does not say if the limit is refused or changed.
+      // A gap (S8.2): the limit is refused or changed.
       if (isRefused(response.status)) return;
       const { length } = petsOf(response);
       assert.ok(length <= LONGEST_LIST, `expected at most 100 pets, not ${length}`);
@@ -592,7 +595,7 @@ const limits = declare('interface', {
   ),
 });
 
-// Section 9: versioning.
+// S9: versions.
 
 const versioning = declare('interface', {
   async '9/base-address The version is carried in the base address path as the segment /v1'(

@@ -1,5 +1,5 @@
 /**
- * What each code of an Error means, and what a client should do (spec section 7 leaves the codes
+ * What each code of an Error means, and what a client should do (S7.5 of SPEC.md leaves the codes
  * open). The description and the reference show this table.
  */
 

@@ -97,7 +97,7 @@ export function describeService(prefix: string, operations: readonly Operation[]
     openapi: '3.1.0',
     info: {
       title: 'Pet Store',
-      // The version of the specification (section 9), not of the service.
+      // That of the interface (S9.2 of SPEC.md), not of the service.
       version: '1.0.0',
       description: OVERVIEW,
       contact: { name: 'The operator of this service' },
