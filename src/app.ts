@@ -4,7 +4,6 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { apiKeyProblems } from './core/app/api-keys.ts';
 import {
   aStore,
   COMMON_CHECKS,
@@ -19,7 +18,6 @@ import { safeLogger, silentLogger } from './core/base/logger.ts';
 import {
   assertNoProblems,
   aText,
-  condition,
   disguiseOf,
   memberProblems,
   mustBe,
@@ -32,13 +30,10 @@ import { openFileStore } from './core/store/file-store.ts';
 import { createMemoryStore } from './core/store/memory-store.ts';
 import { nodeDisk } from './core/store/node-disk.ts';
 import { etcdProblems, MAX_ETCD_BODY_BYTES, type EtcdOptions } from './extras/etcd/etcd-options.ts';
-import { createCors, isOrigin } from './extras/ops/cors.ts';
-import { createRequestIds, logResponse } from './extras/ops/logs.ts';
-import { createMetrics, METRICS_RIGHT } from './extras/ops/metrics.ts';
-import type { Runtime } from './extras/ops/runtime.ts';
-import { webExtension } from './extras/web/web.ts';
+import { OPS_CHECKS, opsExtension, type OpsOptions } from './extras/ops/ops.ts';
+import { WEB_CHECKS, webExtension, type WebOptions } from './extras/web/web.ts';
 
-export interface AppOptions extends CommonOptions {
+export interface AppOptions extends CommonOptions, OpsOptions, WebOptions {
   /** The data file. Exactly one of `dataFile`, `memory`, `etcd` and `store` is given. */
   readonly dataFile?: string | URL | undefined;
   /** The pets are in memory only. A data file is read as starting data and never written. */
@@ -47,14 +42,6 @@ export interface AppOptions extends CommonOptions {
   readonly etcd?: EtcdOptions | undefined;
   /** The pets are in a store of the program. `app.close()` closes it, too. */
   readonly store?: PetStore | undefined;
-  /** Logs each request with its response, and gives it an id. Off by default. */
-  readonly accessLog?: boolean | undefined;
-  /** The origins whose web pages may use the service, or `*`. None by default. */
-  readonly corsOrigins?: readonly string[] | undefined;
-  /** A page at `/` and a reference at `/docs`, both without an API key. Off by default. */
-  readonly page?: boolean | undefined;
-  /** What the metrics report about the program around the app. */
-  readonly runtime?: Runtime | undefined;
 }
 
 export type App = Service;
@@ -84,30 +71,11 @@ export function createApp(options: AppOptions): App {
   });
 }
 
-/** Returns what the app has beside the core: the parts of `ops/` and `web/` that are on. */
+/** Returns what the app has beside the core. */
 function extend(options: AppOptions, view: ServiceView): Extension {
-  const { prefix = '', corsOrigins = [], page = false, now = Date.now, runtime } = options;
-  const logger = safeLogger(options.log ?? silentLogger);
-  const metrics = createMetrics({ ...view, timeOfDay: now, runtime });
-  const requestIds = options.accessLog === true ? createRequestIds() : undefined;
-  const web = webExtension(prefix, page, view);
-  return {
-    operations: [metrics.operation, ...web.operations],
-    policies: [
-      ...(requestIds === undefined ? [] : [requestIds]),
-      ...(corsOrigins.length === 0 ? [] : [createCors(corsOrigins, view.operations)]),
-    ],
-    hintFor: web.hintFor,
-    onResponse(summary) {
-      const seconds = (performance.now() - summary.startedAt) / 1000;
-      metrics.countResponse(summary, seconds);
-      if (requestIds === undefined) return;
-      logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
-    },
-    detailsOf: (request) => ({ requestId: requestIds?.idOf(request) ?? '' }),
-    onApiKeys: () => metrics.forgetOldKeys(),
-    close: () => metrics.close(),
-  };
+  const ops = opsExtension(options, view);
+  const web = webExtension(options, view);
+  return { ...ops, ...web, operations: [...ops.operations, ...web.operations] };
 }
 
 /**
@@ -136,11 +104,8 @@ export const aFile: Check = aText(
   (value) => pathOf(value) !== undefined,
 );
 
-const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
-
 const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   ...COMMON_CHECKS,
-  apiKeys: (value, option) => apiKeyProblems(value, option, [METRICS_RIGHT]),
   dataFile: aFile,
   memory(value, option) {
     if (value === true) return [];
@@ -149,20 +114,8 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   },
   etcd: (value, option) => etcdProblems(value, `${option}.`),
   store: aStore,
-  accessLog: trueOrFalse,
-  corsOrigins(value, option) {
-    if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];
-    // Array.from, since flatMap would pass over holes.
-    return Array.from(value as readonly unknown[]).flatMap((origin, index) => {
-      const isValid = typeof origin === 'string' && isOrigin(origin);
-      return isValid ? [] : [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
-    });
-  },
-  page: trueOrFalse,
-  runtime: condition('an object with nodeVersion and openConnections', (value) => {
-    const { nodeVersion, openConnections } = isObject(value) ? value : {};
-    return typeof nodeVersion === 'string' && typeof openConnections === 'function';
-  }),
+  ...OPS_CHECKS,
+  ...WEB_CHECKS,
 };
 
 const bodyLimitOnEtcd = integer(1, MAX_ETCD_BODY_BYTES, ' on etcd');
@@ -190,13 +143,7 @@ export function optionProblems(options: unknown): readonly Problem[] {
 }
 
 /** The options of which exactly one is given. */
-const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
-
-/** Returns the origin of a longer URL, such as `https://shop.example/`, or an example. */
-function originMeantBy(value: unknown): string {
-  const origin = typeof value === 'string' && URL.canParse(value) ? new URL(value).origin : '';
-  return isOrigin(origin) ? origin : 'an origin such as https://shop.example, or *';
-}
+export const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
 
 /**
  * Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. The

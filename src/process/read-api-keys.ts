@@ -10,17 +10,11 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../core/base/logger.ts';
-import { userName } from '../core/base/system.ts';
-import { disguiseOf, IN_QUOTES, problemTexts, type Problem } from '../core/base/problem.ts';
 import { apiKeyProblems, type ApiKeyOption } from '../core/app/api-keys.ts';
-
-/** A setting that the user has given. */
-export interface GivenText {
-  /** The flag or the variable. */
-  readonly name: string;
-  readonly text: string;
-}
+import { messageOf } from '../core/base/logger.ts';
+import { disguiseOf, IN_QUOTES, problemTexts, type Problem } from '../core/base/problem.ts';
+import { userName } from '../core/base/system.ts';
+import type { GivenText } from './setting.ts';
 
 export interface ApiKeySource {
   /** Keys, separated by commas: the environment variable. */

@@ -109,7 +109,9 @@ for (const [option, valid, expected, invalid = []] of ROWS) {
   });
 }
 
-const DEFAULTS = { page: true, dataFile: resolve('data/pets.json') };
+/** The options that do not say where the pets are. */
+const OTHERS = { prefix: '', bodyLimitBytes: 65_536, accessLog: false, page: true, corsOrigins: [] };
+const DEFAULTS = { ...OTHERS, dataFile: resolve('data/pets.json') };
 const ON_ETCD = {
   PETSTORE_ETCD_CA_FILE: 'ca.pem',
   PETSTORE_ETCD_CERT_FILE: 'cert.pem',
@@ -125,19 +127,19 @@ const ON_ETCD = {
 const OPTIONS: readonly (readonly [args: string, env: Env, options: object])[] = [
   ['', {}, DEFAULTS],
   ['', Object.fromEntries(PROCESS_SETTINGS.map(({ variable }) => [variable, ''])), DEFAULTS],
-  ['--memory --port=8080', {}, { page: true, memory: true }],
+  ['--memory --port=8080', {}, { ...OTHERS, memory: true }],
   ['--memory off --access-log', {}, { ...DEFAULTS, accessLog: true }],
   // In memory, a data file is used only if it is named.
   [
     '--memory',
     { PETSTORE_DATA_FILE: 'p.json' },
-    { page: true, memory: { dataFile: resolve('p.json') } },
+    { ...OTHERS, memory: { dataFile: resolve('p.json') } },
   ],
   [
     '--etcd-prefix shop/ --etcd=https://a:2379,https://b:2379',
     ON_ETCD,
     {
-      page: true,
+      ...OTHERS,
       etcd: {
         endpoints: ['https://a:2379', 'https://b:2379'],
         ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
@@ -173,8 +175,8 @@ const DISGUISED: readonly (readonly [expected: string, ...texts: string[]])[] = 
 ];
 
 /** Every setting whose text is free; those for etcd need endpoints, and each other. */
-const FREE = PROCESS_SETTINGS.filter(({ option, placeholder }) => {
-  return option !== 'apiKeys' && !/number|on\|off|url/.test(placeholder);
+const FREE = PROCESS_SETTINGS.filter(({ option, parser }) => {
+  return option !== 'apiKeys' && !/number|on\|off|url/.test(parser.placeholder);
 });
 
 test('A text that only looks like a path, an address or a name is refused, and quoted', async () => {
