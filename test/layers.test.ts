@@ -154,7 +154,8 @@ test('No imports form a cycle', () => {
 });
 
 test('Only server.ts and rung 1 use the process, except node-disk.ts and flock.ts for owner and holder', () => {
-  const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({,]\s*process\s*[,);}]|\bnode:process\b|\bglobalThis\b/;
+  const touchesProcess =
+    /\bprocess(\?\.|[.[])\S|[=({,]\s*process\s*[,);}]|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
   const onDisk = ['core/store/flock.ts', 'core/store/node-disk.ts'];
   assert.deepEqual(files.sort(), ['ladder/1-plain.ts', 'server.ts', ...onDisk].sort());

@@ -191,8 +191,8 @@ export async function readConfig(
 
 /** Returns the options of the app, except for the API keys. */
 function readOptions(settings: GivenSettings): Omit<AppOptions, 'apiKeys'> {
-  const extras = readExtras(settings);
   const isInMemory = settings.read(memory);
+  const extras = readExtras(settings);
   const given = settings.given(dataFile);
   const path = pathOf(given);
   // A path that means nothing stays, for its check.

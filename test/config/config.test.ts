@@ -110,7 +110,13 @@ for (const [option, valid, expected, invalid = []] of ROWS) {
 }
 
 /** The options that do not say where the pets are. */
-const OTHERS = { prefix: '', bodyLimitBytes: 65_536, accessLog: false, page: true, corsOrigins: [] };
+const OTHERS = {
+  prefix: '',
+  bodyLimitBytes: 65_536,
+  accessLog: false,
+  page: true,
+  corsOrigins: [],
+};
 const DEFAULTS = { ...OTHERS, dataFile: resolve('data/pets.json') };
 const ON_ETCD = {
   PETSTORE_ETCD_CA_FILE: 'ca.pem',
