@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import {
   aStore,
   COMMON_CHECKS,
-  integer,
   type CommonOptions,
   type Extension,
+  type ServiceOptions,
   type ServiceView,
 } from './core/app/service-options.ts';
 import { createService, type Service } from './core/app/service.ts';
@@ -29,7 +29,7 @@ import { checkDataFile } from './core/store/copies.ts';
 import { openFileStore } from './core/store/file-store.ts';
 import { createMemoryStore } from './core/store/memory-store.ts';
 import { nodeDisk } from './core/store/node-disk.ts';
-import { etcdProblems, MAX_ETCD_BODY_BYTES, type EtcdOptions } from './extras/etcd/etcd-options.ts';
+import { bodyLimitOnEtcd, etcdProblems, type EtcdOptions } from './extras/etcd/etcd-options.ts';
 import { OPS_CHECKS, opsExtension, type OpsOptions } from './extras/ops/ops.ts';
 import { WEB_CHECKS, webExtension, type WebOptions } from './extras/web/web.ts';
 
@@ -66,7 +66,7 @@ export function createApp(options: AppOptions): App {
     bodyLimitBytes,
     log,
     now,
-    store: store ?? ((signal) => openStore(options, signal)),
+    store: store ?? etcdOpener(options) ?? (() => openStore(options)),
     extend: (view) => extend(options, view),
   });
 }
@@ -78,16 +78,17 @@ function extend(options: AppOptions, view: ServiceView): Extension {
   return { ...ops, ...web, operations: [...ops.operations, ...web.operations] };
 }
 
-/**
- * Opens the store that the options name. The etcd store is loaded only if they name it; `signal`
- * ends a start that waits for a cluster.
- */
-async function openStore(options: AppOptions, signal: AbortSignal): Promise<PetStore> {
-  const { etcd, dataFile, memory, log } = options;
-  if (etcd !== undefined) {
+/** Returns what opens the etcd store, if the options name it: only then it is loaded. */
+function etcdOpener({ etcd, log }: AppOptions): ServiceOptions['store'] | undefined {
+  if (etcd === undefined) return undefined;
+  return async (signal) => {
     const { openEtcdStore } = await import('./extras/etcd/etcd-store.ts');
     return openEtcdStore({ ...etcd, log, signal });
-  }
+  };
+}
+
+/** Opens the store that the options name: a data file, or memory. */
+async function openStore({ dataFile, memory, log }: AppOptions): Promise<PetStore> {
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log });
@@ -117,8 +118,6 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   ...OPS_CHECKS,
   ...WEB_CHECKS,
 };
-
-const bodyLimitOnEtcd = integer(1, MAX_ETCD_BODY_BYTES, ' on etcd');
 
 export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[];
 

@@ -3,6 +3,7 @@
  * returns all problems with them together.
  */
 
+import { integer } from '../../core/app/service-options.ts';
 import { isObject } from '../../core/base/exact-json.ts';
 import type { Logger } from '../../core/base/logger.ts';
 import {
@@ -42,10 +43,10 @@ export interface ClusterOptions extends EtcdOptions {
 export const DEFAULT_PREFIX = 'petstore/';
 
 /**
- * The longest request body with an etcd store: a commit of one pet must fit into a transaction, for
- * which etcd's limit is 1.5 MiB.
+ * The check of the longest request body with an etcd store: a commit of one pet must fit into a
+ * transaction, for which etcd's limit is 1.5 MiB.
  */
-export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
+export const bodyLimitOnEtcd: Check = integer(1, 1 << 20, ' on etcd');
 
 const MAX_ENDPOINTS = 100;
 
