@@ -16,20 +16,20 @@ import { createService, type Service } from './core/app/service.ts';
 import { isObject } from './core/base/exact-json.ts';
 import { safeLogger, silentLogger } from './core/base/logger.ts';
 import {
-  assertNoProblems,
+  assertNoErrors,
   aText,
   disguiseOf,
-  memberProblems,
+  memberErrors,
   mustBe,
   type Check,
-  type Problem,
-} from './core/base/problem.ts';
+  type OptionError,
+} from './core/base/option-error.ts';
 import type { PetStore } from './core/pets/pet-store.ts';
 import { checkDataFile } from './core/store/copies.ts';
 import { openFileStore } from './core/store/file-store.ts';
 import { createMemoryStore } from './core/store/memory-store.ts';
 import { nodeDisk } from './core/store/node-disk.ts';
-import { bodyLimitOnEtcd, etcdProblems, type EtcdOptions } from './extras/etcd/etcd-options.ts';
+import { bodyLimitOnEtcd, etcdErrors, type EtcdOptions } from './extras/etcd/etcd-options.ts';
 import { OPS_CHECKS, opsExtension, type OpsOptions } from './extras/ops/ops.ts';
 import { WEB_CHECKS, webExtension, type WebOptions } from './extras/web/web.ts';
 
@@ -58,7 +58,7 @@ export async function openApp(options: AppOptions): Promise<App> {
  * TypeError that names all that is wrong with the options.
  */
 export function createApp(options: AppOptions): App {
-  assertNoProblems(optionProblems(options));
+  assertNoErrors(optionErrors(options));
   const { apiKeys, prefix, bodyLimitBytes, log, now, store } = options;
   return createService({
     apiKeys,
@@ -111,9 +111,9 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   memory(value, option) {
     if (value === true) return [];
     if (!isObject(value)) return [mustBe(option, 'true or an object with dataFile', value)];
-    return memberProblems(value, { dataFile: aFile }, ['dataFile'], `${option}.`);
+    return memberErrors(value, { dataFile: aFile }, ['dataFile'], `${option}.`);
   },
-  etcd: (value, option) => etcdProblems(value, `${option}.`),
+  etcd: (value, option) => etcdErrors(value, `${option}.`),
   store: aStore,
   ...OPS_CHECKS,
   ...WEB_CHECKS,
@@ -122,23 +122,23 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
 export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[];
 
 /** Returns all that is wrong with the options, which may have any value. */
-export function optionProblems(options: unknown): readonly Problem[] {
+export function optionErrors(options: unknown): readonly OptionError[] {
   // It may be an API key, so it is not shown.
   if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
   const { etcd } = options;
   const checks = etcd === undefined ? CHECKS : { ...CHECKS, bodyLimitBytes: bodyLimitOnEtcd };
-  const problems = [...memberProblems(options, checks, ['apiKeys'])];
+  const errors = [...memberErrors(options, checks, ['apiKeys'])];
   const [backend, ...others] = BACKENDS.filter((name) => options[name] !== undefined);
   if (backend === undefined) {
     const sentence = 'is required, or memory, etcd or store';
-    problems.push({ option: 'dataFile', sentence });
+    errors.push({ option: 'dataFile', sentence });
   }
   // With `etcd` but without endpoints, etcd may not be meant: then no conflict is reported.
   const isClear = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
   for (const other of isClear ? others : []) {
-    problems.push({ option: backend!, sentence: 'cannot be combined with', other });
+    errors.push({ option: backend!, sentence: 'cannot be combined with', other });
   }
-  return problems;
+  return errors;
 }
 
 /** The options of which exactly one is given. */

@@ -9,7 +9,7 @@
 
 import { createApp } from './app.ts';
 import { messageOf } from './core/base/logger.ts';
-import { nodeVersionProblem, VERSION } from './core/base/version.ts';
+import { whyUnsupported, VERSION } from './core/base/version.ts';
 import { createOpenNetworkServer } from './extras/open-network/open-network-server.ts';
 import type { Command, Context, Environment } from './process/command-line.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
@@ -136,8 +136,8 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 process.removeAllListeners('warning').on('warning', ({ name, message }) => {
   logger('warn', 'Node.js warns', { cause: `${name}: ${message}` });
 });
-const nodeProblem = nodeVersionProblem(process.version);
-if (nodeProblem !== undefined) exitWithError(nodeProblem);
+const whyNot = whyUnsupported(process.version);
+if (whyNot !== undefined) exitWithError(whyNot);
 const env = { ...process.env };
 // Diagnostic reports and child processes have the environment, and must not have an API key.
 delete process.env['PETSTORE_API_KEYS'];

@@ -5,7 +5,7 @@
  */
 
 import { aFile, pathOf } from '../app.ts';
-import { problemTexts } from '../core/base/problem.ts';
+import { errorTexts } from '../core/base/option-error.ts';
 import { edits, nearest } from './nearest.ts';
 
 /**
@@ -129,6 +129,6 @@ function hintFor(text: string, names: readonly string[], dashes: string): string
 
 /** Returns the path of a data file on the line. Adds what is wrong with it, unless it is ''. */
 export function readDataFilePath({ mistakes }: CommandLine, text: unknown, name: string): string {
-  if (text !== '') mistakes.push(...problemTexts(aFile(text, name)));
+  if (text !== '') mistakes.push(...errorTexts(aFile(text, name)));
   return pathOf(text) ?? '';
 }

@@ -7,7 +7,7 @@
  */
 
 import crypto from 'node:crypto';
-import { createApiKey, keyNameProblem } from '../core/app/api-keys.ts';
+import { createApiKey, keyNameMistake } from '../core/app/api-keys.ts';
 import { messageOf } from '../core/base/logger.ts';
 import {
   assertWhole,
@@ -92,8 +92,8 @@ Prints a new API key for the client, and its line for the API keys file.
 `,
   operands: 1,
   read({ operands: [name], mistakes }, { print }) {
-    const problem = name === undefined ? undefined : keyNameProblem(name);
-    if (problem !== undefined) mistakes.push(`NAME ${problem}`);
+    const mistake = name === undefined ? undefined : keyNameMistake(name);
+    if (mistake !== undefined) mistakes.push(`NAME ${mistake}`);
     return async () => {
       const key = createApiKey();
       const digest = crypto.hash('sha256', key, 'hex');

@@ -6,10 +6,10 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { BACKENDS, optionProblems, pathOf, type AppOptions } from '../app.ts';
+import { BACKENDS, optionErrors, pathOf, type AppOptions } from '../app.ts';
 import { createApiKey } from '../core/app/api-keys.ts';
 import { integer } from '../core/app/service-options.ts';
-import { aText, problemTexts } from '../core/base/problem.ts';
+import { aText, errorTexts } from '../core/base/option-error.ts';
 import { LIMITS } from '../core/http/limits.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../core/http/request-body.ts';
 import {
@@ -179,12 +179,12 @@ export async function readConfig(
     apiKeySource,
   };
   // What is wrong with the keys has been found, and where they are.
-  const problems = optionProblems({ ...config.options, ...settings.unfit }).filter(
+  const errors = optionErrors({ ...config.options, ...settings.unfit }).filter(
     ({ option }) => !option.startsWith('apiKeys'),
   );
   mistakes.push(...takenByNpm(env, mistakes.length > 0));
   mistakes.push(...settings.unknownVariables('PETSTORE_'));
-  mistakes.push(...problemTexts([...settings.problems, ...problems], settings.nameOf));
+  mistakes.push(...errorTexts([...settings.errors, ...errors], settings.nameOf));
   mistakes.push(...keys.mistakes);
   return config;
 }
@@ -219,7 +219,7 @@ export function dataFileOf(line: CommandLine, env: Environment): string {
   const settings = new GivenSettings(PROCESS_SETTINGS, env, new Map());
   const { dataFile, memory, ...others } = { ...readOptions(settings), ...settings.unfit };
   line.mistakes.push(...settings.unknownVariables('PETSTORE_'));
-  line.mistakes.push(...problemTexts(settings.problems, settings.nameOf));
+  line.mistakes.push(...errorTexts(settings.errors, settings.nameOf));
   const file = dataFile ?? (typeof memory === 'object' ? memory.dataFile : undefined);
   if (file !== undefined && !keepsPets(others)) {
     return readDataFilePath(line, file, settings.nameOf('dataFile'));

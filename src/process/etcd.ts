@@ -6,9 +6,9 @@
  * The modules that do the work of a command are loaded when it is named.
  */
 
-import { problemTexts } from '../core/base/problem.ts';
+import { errorTexts } from '../core/base/option-error.ts';
 import { loadDataFile, makeDataFile } from '../core/store/copies.ts';
-import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
+import { DEFAULT_PREFIX, etcdErrors, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
 import {
   readDataFilePath,
   type Command,
@@ -96,11 +96,11 @@ function readForCommand(
   const urls = given === '' ? 'https://missing' : (given ?? '');
   const settings = new GivenSettings(ETCD_SETTINGS, env, new Map([...flags, ['etcd', urls]]));
   const { etcd } = readEtcdOptions(settings);
-  const problems = etcdProblems(etcd ?? settings.unfit['etcd'] ?? {}, 'etcd.');
+  const errors = etcdErrors(etcd ?? settings.unfit['etcd'] ?? {}, 'etcd.');
   const ownName = (option: string): string =>
     settings.nameOf(option).replace(/--etcd$/, endpointsFlag);
   mistakes.push(...settings.unknownVariables('PETSTORE_ETCD'));
-  mistakes.push(...problemTexts(problems, ownName));
+  mistakes.push(...errorTexts(errors, ownName));
   return etcd ?? { endpoints: [] };
 }
 

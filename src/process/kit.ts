@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseInt64 } from '../core/base/int64.ts';
-import { mustBe } from '../core/base/problem.ts';
+import { mustBe } from '../core/base/option-error.ts';
 import { LEVELS, VERSIONS } from '../extras/kit/check.ts';
 import { checksOf, isName } from '../extras/kit/checks.ts';
 import { junitOf, reportOf } from '../extras/kit/report.ts';

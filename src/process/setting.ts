@@ -7,7 +7,7 @@
  * An empty text counts as not given, since compose files and shells leave out a value in this way.
  */
 
-import { condition, type Check, type Problem } from '../core/base/problem.ts';
+import { condition, type Check, type OptionError } from '../core/base/option-error.ts';
 import type { Environment, FlagKind } from './command-line.ts';
 import { nearest } from './nearest.ts';
 
@@ -71,7 +71,7 @@ export interface GivenText {
 
 /** The settings that a user has given, and what is wrong with them. */
 export class GivenSettings {
-  readonly problems: Problem[] = [];
+  readonly errors: OptionError[] = [];
   /** By option: what was given and means nothing. The checks of the options are to judge it. */
   readonly unfit: Record<string, unknown> = {};
   readonly #settings: readonly Setting<unknown>[];
@@ -99,7 +99,7 @@ export class GivenSettings {
     const text = this.textOf(setting)?.text;
     if (text === undefined) return undefined;
     const value = parser.parse(text);
-    if (parser.check !== undefined) this.problems.push(...parser.check(value ?? text, option));
+    if (parser.check !== undefined) this.errors.push(...parser.check(value ?? text, option));
     else if (value === undefined) this.unfit[option] = text;
     return value;
   }

@@ -12,7 +12,7 @@ import { platform, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiKeyProblems, type ApiKeyOption } from '../../src/core/app/api-keys.ts';
+import { apiKeyErrors, type ApiKeyOption } from '../../src/core/app/api-keys.ts';
 import { readApiKeys, readApiKeysFile } from '../../src/process/read-api-keys.ts';
 import { readCommandLine } from '../../src/process/command-line.ts';
 import { HELP } from '../../src/process/commands.ts';
@@ -372,8 +372,8 @@ test('A line of the API keys file is a key, perhaps with a name and read-metrics
   }
 });
 
-/** Wrong lines by the problem that each of them has. Those of a key are in KEYS. */
-const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]])[] = [
+/** Wrong lines by the mistake that each of them has. Those of a key are in KEYS. */
+const WRONG_LINES: readonly (readonly [mistake: string, lines: readonly string[]])[] = [
   [LINE, [`${SECRET} ${SECRET}`, `shop: ${SECRET} read-metric`, `shop: ${SECRET} # a note`]],
   [LINE, [`shop: ${SECRET} read-metrics ${SECRET}`, `shop : ${SECRET}`, `a: b: ${SECRET}`]],
   [`has a name, which ${CHARACTERS}`, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
@@ -384,8 +384,8 @@ const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]
 ];
 
 test('Any other line of the API keys file is a mistake, which quotes no part of it', async () => {
-  for (const [problem, lines] of WRONG_LINES) {
-    const expected = [`line 2 of --api-keys-file ${problem}`];
+  for (const [mistake, lines] of WRONG_LINES) {
+    const expected = [`line 2 of --api-keys-file ${mistake}`];
     for (const line of lines) {
       assert.deepEqual((await readFile(`good-key\n${line}\n`)).mistakes, expected, line);
     }
@@ -422,8 +422,8 @@ test('The first twenty mistakes of an API keys file are reported, and how many m
   assert.equal((await readFile('a\n'.repeat(900))).mistakes.length, 21);
 });
 
-/** Texts by the problem that each of them has as a key; none quotes its key. */
-const KEYS: readonly (readonly [problem: string | undefined, keys: readonly string[]])[] = [
+/** Texts by the mistake that each of them has as a key; none quotes its key. */
+const KEYS: readonly (readonly [mistake: string | undefined, keys: readonly string[]])[] = [
   [
     undefined,
     [
@@ -462,14 +462,14 @@ const NAMES: typeof KEYS = [
 ];
 
 test('A text is a key or a name, except for a reason that does not quote it', () => {
-  const problemOf = (option: ApiKeyOption): string | undefined =>
-    apiKeyProblems([option], 'keys')[0]?.sentence;
-  for (const [problem, keys] of KEYS) {
-    for (const key of keys) assert.equal(problemOf(key), problem, key);
+  const mistakeOf = (option: ApiKeyOption): string | undefined =>
+    apiKeyErrors([option], 'keys')[0]?.sentence;
+  for (const [mistake, keys] of KEYS) {
+    for (const key of keys) assert.equal(mistakeOf(key), mistake, key);
   }
-  for (const [problem, names] of NAMES) {
-    const expected = problem && `has a name, which ${problem}`;
-    for (const name of names) assert.equal(problemOf({ key: 'k', name }), expected, name);
+  for (const [mistake, names] of NAMES) {
+    const expected = mistake && `has a name, which ${mistake}`;
+    for (const name of names) assert.equal(mistakeOf({ key: 'k', name }), expected, name);
   }
 });
 
@@ -482,10 +482,10 @@ test('A duplicate name or key is refused, and so is a key with its digest', () =
     [{ key: DIGEST, name: 'x' }, SECRET],
     [DIGEST, upper],
   ]) {
-    assert.deepEqual(apiKeyProblems(keys, 'keys'), again);
+    assert.deepEqual(apiKeyErrors(keys, 'keys'), again);
   }
   const names = ['x', 'X'].map((name) => ({ key: `key-${name}`, name }));
-  assert.deepEqual(apiKeyProblems(names, 'keys'), []);
+  assert.deepEqual(apiKeyErrors(names, 'keys'), []);
 });
 
 test('An API keys file of up to 1 MiB is read, and a longer one refused', async (t) => {

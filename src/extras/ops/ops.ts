@@ -1,10 +1,10 @@
 /** What a service has for its operators: metrics, and perhaps an access log and CORS. */
 
-import { apiKeyProblems } from '../../core/app/api-keys.ts';
+import { apiKeyErrors } from '../../core/app/api-keys.ts';
 import type { CommonOptions, Extension, ServiceView } from '../../core/app/service-options.ts';
 import { isObject } from '../../core/base/exact-json.ts';
 import { safeLogger, silentLogger } from '../../core/base/logger.ts';
-import { condition, mustBe, type Check } from '../../core/base/problem.ts';
+import { condition, mustBe, type Check } from '../../core/base/option-error.ts';
 import { createRequestIds, logResponse } from './access-log.ts';
 import { createCors, isOrigin } from './cors.ts';
 import { createMetrics, METRICS_RIGHT } from './metrics.ts';
@@ -47,7 +47,7 @@ export function opsExtension(
 
 /** The checks of the options, and of the API keys, which may be for the metrics only. */
 export const OPS_CHECKS: Readonly<Record<keyof OpsOptions | 'apiKeys', Check>> = {
-  apiKeys: (value, option) => apiKeyProblems(value, option, [METRICS_RIGHT]),
+  apiKeys: (value, option) => apiKeyErrors(value, option, [METRICS_RIGHT]),
   accessLog: condition('true or false', (value) => typeof value === 'boolean'),
   corsOrigins(value, option) {
     if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];

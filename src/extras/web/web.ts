@@ -3,7 +3,7 @@
  */
 
 import type { CommonOptions, Extension, ServiceView } from '../../core/app/service-options.ts';
-import { condition, type Check } from '../../core/base/problem.ts';
+import { condition, type Check } from '../../core/base/option-error.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { createPathHint } from './openapi/path-hint.ts';
