@@ -4,41 +4,36 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { apiKeyProblems } from './core/app/api-keys.ts';
 import {
   aStore,
   COMMON_CHECKS,
-  integer,
   type CommonOptions,
   type Extension,
+  type ServiceOptions,
   type ServiceView,
 } from './core/app/service-options.ts';
 import { createService, type Service } from './core/app/service.ts';
 import { isObject } from './core/base/exact-json.ts';
 import { safeLogger, silentLogger } from './core/base/logger.ts';
 import {
-  assertNoProblems,
+  assertNoErrors,
   aText,
-  condition,
   disguiseOf,
-  memberProblems,
+  memberErrors,
   mustBe,
   type Check,
-  type Problem,
-} from './core/base/problem.ts';
+  type OptionError,
+} from './core/base/option-error.ts';
 import type { PetStore } from './core/pets/pet-store.ts';
 import { checkDataFile } from './core/store/copies.ts';
 import { openFileStore } from './core/store/file-store.ts';
 import { createMemoryStore } from './core/store/memory-store.ts';
 import { nodeDisk } from './core/store/node-disk.ts';
-import { etcdProblems, MAX_ETCD_BODY_BYTES, type EtcdOptions } from './extras/etcd/etcd-options.ts';
-import { createCors, isOrigin } from './extras/ops/cors.ts';
-import { createRequestIds, logResponse } from './extras/ops/logs.ts';
-import { createMetrics, METRICS_RIGHT } from './extras/ops/metrics.ts';
-import type { Runtime } from './extras/ops/runtime.ts';
-import { webExtension } from './extras/web/web.ts';
+import { bodyLimitOnEtcd, etcdErrors, type EtcdOptions } from './extras/etcd/etcd-options.ts';
+import { OPS_CHECKS, opsExtension, type OpsOptions } from './extras/ops/ops.ts';
+import { WEB_CHECKS, webExtension, type WebOptions } from './extras/web/web.ts';
 
-export interface AppOptions extends CommonOptions {
+export interface AppOptions extends CommonOptions, OpsOptions, WebOptions {
   /** The data file. Exactly one of `dataFile`, `memory`, `etcd` and `store` is given. */
   readonly dataFile?: string | URL | undefined;
   /** The pets are in memory only. A data file is read as starting data and never written. */
@@ -47,14 +42,6 @@ export interface AppOptions extends CommonOptions {
   readonly etcd?: EtcdOptions | undefined;
   /** The pets are in a store of the program. `app.close()` closes it, too. */
   readonly store?: PetStore | undefined;
-  /** Logs each request with its response, and gives it an id. Off by default. */
-  readonly accessLog?: boolean | undefined;
-  /** The origins whose web pages may use the service, or `*`. None by default. */
-  readonly corsOrigins?: readonly string[] | undefined;
-  /** A page at `/` and a reference at `/docs`, both without an API key. Off by default. */
-  readonly page?: boolean | undefined;
-  /** What the metrics report about the program around the app. */
-  readonly runtime?: Runtime | undefined;
 }
 
 export type App = Service;
@@ -71,7 +58,7 @@ export async function openApp(options: AppOptions): Promise<App> {
  * TypeError that names all that is wrong with the options.
  */
 export function createApp(options: AppOptions): App {
-  assertNoProblems(optionProblems(options));
+  assertNoErrors(optionErrors(options));
   const { apiKeys, prefix, bodyLimitBytes, log, now, store } = options;
   return createService({
     apiKeys,
@@ -79,47 +66,29 @@ export function createApp(options: AppOptions): App {
     bodyLimitBytes,
     log,
     now,
-    store: store ?? ((signal) => openStore(options, signal)),
+    store: store ?? etcdOpener(options) ?? (() => openStore(options)),
     extend: (view) => extend(options, view),
   });
 }
 
-/** Returns what the app has beside the core: the parts of `ops/` and `web/` that are on. */
+/** Returns what the app has beside the core. */
 function extend(options: AppOptions, view: ServiceView): Extension {
-  const { prefix = '', corsOrigins = [], page = false, now = Date.now, runtime } = options;
-  const logger = safeLogger(options.log ?? silentLogger);
-  const metrics = createMetrics({ ...view, timeOfDay: now, runtime });
-  const requestIds = options.accessLog === true ? createRequestIds() : undefined;
-  const web = webExtension(prefix, page, view);
-  return {
-    operations: [metrics.operation, ...web.operations],
-    policies: [
-      ...(requestIds === undefined ? [] : [requestIds]),
-      ...(corsOrigins.length === 0 ? [] : [createCors(corsOrigins, view.operations)]),
-    ],
-    hintFor: web.hintFor,
-    onResponse(summary) {
-      const seconds = (performance.now() - summary.startedAt) / 1000;
-      metrics.countResponse(summary, seconds);
-      if (requestIds === undefined) return;
-      logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
-    },
-    detailsOf: (request) => ({ requestId: requestIds?.idOf(request) ?? '' }),
-    onApiKeys: () => metrics.forgetOldKeys(),
-    close: () => metrics.close(),
+  const ops = opsExtension(options, view);
+  const web = webExtension(options, view);
+  return { ...ops, ...web, operations: [...ops.operations, ...web.operations] };
+}
+
+/** Returns what opens the etcd store, if the options name it: only then it is loaded. */
+function etcdOpener({ etcd, log }: AppOptions): ServiceOptions['store'] | undefined {
+  if (etcd === undefined) return undefined;
+  return async (signal) => {
+    const { openEtcdStore } = await import('./extras/etcd/etcd-store.ts');
+    return openEtcdStore({ ...etcd, log, signal });
   };
 }
 
-/**
- * Opens the store that the options name. The etcd store is loaded only if they name it; `signal`
- * ends a start that waits for a cluster.
- */
-async function openStore(options: AppOptions, signal: AbortSignal): Promise<PetStore> {
-  const { etcd, dataFile, memory, log } = options;
-  if (etcd !== undefined) {
-    const { openEtcdStore } = await import('./extras/etcd/etcd-store.ts');
-    return openEtcdStore({ ...etcd, log, signal });
-  }
+/** Opens the store that the options name: a data file, or memory. */
+async function openStore({ dataFile, memory, log }: AppOptions): Promise<PetStore> {
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log });
@@ -136,67 +105,44 @@ export const aFile: Check = aText(
   (value) => pathOf(value) !== undefined,
 );
 
-const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
-
 const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   ...COMMON_CHECKS,
-  apiKeys: (value, option) => apiKeyProblems(value, option, [METRICS_RIGHT]),
   dataFile: aFile,
   memory(value, option) {
     if (value === true) return [];
     if (!isObject(value)) return [mustBe(option, 'true or an object with dataFile', value)];
-    return memberProblems(value, { dataFile: aFile }, ['dataFile'], `${option}.`);
+    return memberErrors(value, { dataFile: aFile }, ['dataFile'], `${option}.`);
   },
-  etcd: (value, option) => etcdProblems(value, `${option}.`),
+  etcd: (value, option) => etcdErrors(value, `${option}.`),
   store: aStore,
-  accessLog: trueOrFalse,
-  corsOrigins(value, option) {
-    if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];
-    // Array.from, since flatMap would pass over holes.
-    return Array.from(value as readonly unknown[]).flatMap((origin, index) => {
-      const isValid = typeof origin === 'string' && isOrigin(origin);
-      return isValid ? [] : [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
-    });
-  },
-  page: trueOrFalse,
-  runtime: condition('an object with nodeVersion and openConnections', (value) => {
-    const { nodeVersion, openConnections } = isObject(value) ? value : {};
-    return typeof nodeVersion === 'string' && typeof openConnections === 'function';
-  }),
+  ...OPS_CHECKS,
+  ...WEB_CHECKS,
 };
-
-const bodyLimitOnEtcd = integer(1, MAX_ETCD_BODY_BYTES, ' on etcd');
 
 export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[];
 
 /** Returns all that is wrong with the options, which may have any value. */
-export function optionProblems(options: unknown): readonly Problem[] {
+export function optionErrors(options: unknown): readonly OptionError[] {
   // It may be an API key, so it is not shown.
   if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
   const { etcd } = options;
   const checks = etcd === undefined ? CHECKS : { ...CHECKS, bodyLimitBytes: bodyLimitOnEtcd };
-  const problems = [...memberProblems(options, checks, ['apiKeys'])];
+  const errors = [...memberErrors(options, checks, ['apiKeys'])];
   const [backend, ...others] = BACKENDS.filter((name) => options[name] !== undefined);
   if (backend === undefined) {
     const sentence = 'is required, or memory, etcd or store';
-    problems.push({ option: 'dataFile', sentence });
+    errors.push({ option: 'dataFile', sentence });
   }
   // With `etcd` but without endpoints, etcd may not be meant: then no conflict is reported.
   const isClear = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
   for (const other of isClear ? others : []) {
-    problems.push({ option: backend!, sentence: 'cannot be combined with', other });
+    errors.push({ option: backend!, sentence: 'cannot be combined with', other });
   }
-  return problems;
+  return errors;
 }
 
 /** The options of which exactly one is given. */
-const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
-
-/** Returns the origin of a longer URL, such as `https://shop.example/`, or an example. */
-function originMeantBy(value: unknown): string {
-  const origin = typeof value === 'string' && URL.canParse(value) ? new URL(value).origin : '';
-  return isOrigin(origin) ? origin : 'an origin such as https://shop.example, or *';
-}
+export const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
 
 /**
  * Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. The

@@ -105,11 +105,23 @@ test('An extra imports the core and no other extra, except that the page calls t
   }
 });
 
-test('Only app.ts, index.ts, server.ts and process/ import extras', () => {
+test('Only app.ts, index.ts, server.ts and the file of its name in process/ import an extra', () => {
   for (const [file, target] of importsBelow('')) {
-    if (!target.startsWith('extras/') || file.startsWith('extras/')) continue;
-    assert.match(file, /^(app|index|server)\.ts$|^process\//, `${file} imports ${target}`);
+    const [, extra] = /^extras\/([^/]+)\//.exec(target) ?? [];
+    if (extra === undefined || file.startsWith('extras/')) continue;
+    const isAllowed = /^(app|index|server)\.ts$/.test(file) || file === `process/${extra}.ts`;
+    assert.ok(isAllowed, `${file} imports ${target}`);
   }
+});
+
+test('Only server.ts and the tables of settings and commands import what process/ has of extras', () => {
+  const extras = new Set(Array.from(sources.keys(), (file) => /^extras\/([^/]+)/.exec(file)?.[1]));
+  const tables = ['server.ts', 'process/config.ts', 'process/commands.ts'];
+  const found = [...importsBelow('')].filter(([, target]) => {
+    return extras.has(/^process\/(.+)\.ts$/.exec(target)?.[1]);
+  });
+  assert.ok(found.length > 3);
+  for (const [file, target] of found) assert.ok(tables.includes(file), `${file} imports ${target}`);
 });
 
 test('core/http could serve anything, extras/kit ask any service: they import only core/base', () => {
@@ -154,7 +166,8 @@ test('No imports form a cycle', () => {
 });
 
 test('Only server.ts and rung 1 use the process, except node-disk.ts and flock.ts for owner and holder', () => {
-  const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
+  const touchesProcess =
+    /\bprocess(\?\.|[.[])\S|[=({,]\s*process\s*[,);}]|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
   const onDisk = ['core/store/flock.ts', 'core/store/node-disk.ts'];
   assert.deepEqual(files.sort(), ['ladder/1-plain.ts', 'server.ts', ...onDisk].sort());

@@ -112,9 +112,9 @@ function failing(error: Error, reads?: object): Partial<AppOptions> {
     throw error;
   };
   const create = async (): Promise<never> => fail();
-  const problem = (): string => error.message;
+  const unreadiness = (): string => error.message;
   const others = reads ?? { list: fail, get: fail, count: fail };
-  return { store: { ...createMemoryStore(), create, problem, ...others } };
+  return { store: { ...createMemoryStore(), create, unreadiness, ...others } };
 }
 
 const KEYED = ['Idempotency-Key: 8e03978e-40d5-43dd-bc93-6894a57f9324'];

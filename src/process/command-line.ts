@@ -4,6 +4,8 @@
  * be an API key that was meant for a flag.
  */
 
+import { aFile, pathOf } from '../app.ts';
+import { errorTexts } from '../core/base/option-error.ts';
 import { edits, nearest } from './nearest.ts';
 
 /**
@@ -123,4 +125,10 @@ function hintFor(text: string, names: readonly string[], dashes: string): string
   const best = names.find((name) => name.endsWith(`-${small}`)) ?? nearest(small, ['', ...names]);
   const isMeant = best.endsWith(`-${small}`) || (best !== '' && edits(small, best) <= 2);
   return isMeant ? `did you mean ${dashes}${best}?` : 'see --help';
+}
+
+/** Returns the path of a data file on the line. Adds what is wrong with it, unless it is ''. */
+export function readDataFilePath({ mistakes }: CommandLine, text: unknown, name: string): string {
+  if (text !== '') mistakes.push(...errorTexts(aFile(text, name)));
+  return pathOf(text) ?? '';
 }

@@ -1,14 +1,13 @@
 /**
  * The commands of the program, `petstore NAME`, beside the service itself, which is what runs
- * without a name. A command that needs etcd or the kit loads its module when it is named.
+ * without a name. The command of the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
  * that a command throws is printed on one line, with exit code 1 unless the command has another.
  */
 
 import crypto from 'node:crypto';
-import { createApiKey, keyNameProblem } from '../core/app/api-keys.ts';
-import { readCommandLine, type Command, type Context } from './command-line.ts';
+import { createApiKey, keyNameMistake } from '../core/app/api-keys.ts';
 import { messageOf } from '../core/base/logger.ts';
 import {
   assertWhole,
@@ -19,8 +18,11 @@ import {
   makeDataFile,
 } from '../core/store/copies.ts';
 import type { Tables } from '../core/store/tables.ts';
-import { dataFileOf, PROCESS_SETTINGS, readDataFilePath } from './config.ts';
+import { readCommandLine, readDataFilePath, type Command, type Context } from './command-line.ts';
+import { dataFileOf, PROCESS_SETTINGS } from './config.ts';
+import { copyPets, initEtcd } from './etcd.ts';
 import { diskWithProgress } from './progress.ts';
+import type { Setting } from './setting.ts';
 
 type Row = readonly [args: string, help: string, load: () => Command | Promise<Command>];
 
@@ -34,15 +36,11 @@ export const COMMANDS: Readonly<Record<string, Row>> = {
     'make a data file of any JSON array of pets, or of a damaged one',
     () => importPets,
   ],
-  'copy-pets': [
-    '<options>',
-    'copy pets between a data file and an etcd cluster',
-    async () => (await import('./etcd.ts')).copyPets,
-  ],
+  'copy-pets': ['<options>', 'copy pets between a data file and an etcd cluster', () => copyPets],
   'init-etcd': [
     '[--etcd URLS]',
     'make a new log in an etcd cluster, before the first start',
-    async () => (await import('./etcd.ts')).initEtcd,
+    () => initEtcd,
   ],
   conformance: [
     'URL --key KEY',
@@ -71,12 +69,20 @@ ${Object.entries(COMMANDS)
   .map(([name, [args, help]]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
   .join('')}
 Options, and the environment variables that they override:
-${PROCESS_SETTINGS.map(({ variable, placeholder, help, flag }) => {
-  const first = flag === '' ? '' : `--${flag} ${placeholder}`;
-  return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
-}).join('')}  -h, --help                show this help and exit
+${PROCESS_SETTINGS.map(lineOf).join('')}  -h, --help                show this help and exit
   --version                 show the version and exit
 `;
+
+function lineOf({ variable, flag, parser, default: value, help }: Setting<unknown>): string {
+  const first = flag === '' ? '' : `--${flag} ${parser.placeholder}`;
+  const named = `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}`;
+  return `${named}${help}${value === undefined ? '' : ` (${shownDefault(value)})`}\n`;
+}
+
+function shownDefault(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return String(value) || 'none';
+}
 
 /** Prints a new API key for the client, and the line with its digest for the API keys file. */
 const makeKey: Command = {
@@ -86,8 +92,8 @@ Prints a new API key for the client, and its line for the API keys file.
 `,
   operands: 1,
   read({ operands: [name], mistakes }, { print }) {
-    const problem = name === undefined ? undefined : keyNameProblem(name);
-    if (problem !== undefined) mistakes.push(`NAME ${problem}`);
+    const mistake = name === undefined ? undefined : keyNameMistake(name);
+    if (mistake !== undefined) mistakes.push(`NAME ${mistake}`);
     return async () => {
       const key = createApiKey();
       const digest = crypto.hash('sha256', key, 'hex');

@@ -1,17 +1,114 @@
 /**
- * The commands for etcd: `init-etcd` makes a new log in a cluster, which a service needs before its
- * first start. `copy-pets` copies all pets from a data file into a cluster, or back; the same
- * command resumes an import that was interrupted.
+ * The settings for `extras/etcd`, and its commands: `init-etcd` makes a new log in a cluster, which
+ * a service needs before its first start. `copy-pets` copies all pets from a data file into a
+ * cluster, or back; the same command resumes an import that was interrupted.
+ *
+ * The modules that do the work of a command are loaded when it is named.
  */
 
-import { readDataFilePath, readEtcdOptions } from './config.ts';
-import type { Command } from './command-line.ts';
-import { DEFAULT_PREFIX } from '../extras/etcd/etcd-options.ts';
-import { exportPets, importPets } from '../extras/etcd/import-pets.ts';
-import { joinCluster } from '../extras/etcd/join-cluster.ts';
-import { initEtcd as initLog } from '../extras/etcd/open-log.ts';
+import { errorTexts } from '../core/base/option-error.ts';
 import { loadDataFile, makeDataFile } from '../core/store/copies.ts';
+import { DEFAULT_PREFIX, etcdErrors, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
+import {
+  readDataFilePath,
+  type Command,
+  type CommandLine,
+  type Environment,
+} from './command-line.ts';
+import type { Backend } from './greeting.ts';
 import { diskWithProgress } from './progress.ts';
+import { GivenSettings, text, urls, type Setting } from './setting.ts';
+
+const endpoints: Setting<readonly string[] | undefined> = {
+  option: 'etcd.endpoints',
+  variable: 'PETSTORE_ETCD',
+  flag: 'etcd',
+  parser: urls,
+  default: undefined,
+  help: 'keep pets in etcd: endpoints of one cluster',
+};
+
+const prefix: Setting<string> = {
+  option: 'etcd.prefix',
+  variable: 'PETSTORE_ETCD_PREFIX',
+  flag: 'etcd-prefix',
+  parser: text('<prefix>'),
+  default: DEFAULT_PREFIX,
+  help: 'of all keys in etcd',
+};
+
+const caFile = withoutFlag('caFile', 'CA_FILE', 'the authority of https:// endpoints (PEM)');
+const certFile = withoutFlag('certFile', 'CERT_FILE', "the service's certificate for them (PEM)");
+const keyFile = withoutFlag('keyFile', 'KEY_FILE', 'the private key of that certificate (PEM)');
+const user = withoutFlag('user', 'USER', "the user's name, if authentication is on in etcd");
+const passwordFile = withoutFlag(
+  'passwordFile',
+  'PASSWORD_FILE',
+  "a file with the user's password",
+);
+
+function withoutFlag(option: string, word: string, help: string): Setting<string | undefined> {
+  const variable = `PETSTORE_ETCD_${word}`;
+  return {
+    option: `etcd.${option}`,
+    variable,
+    flag: '',
+    parser: text(''),
+    default: undefined,
+    help,
+  };
+}
+
+export const ETCD_SETTINGS: readonly Setting<unknown>[] = [
+  endpoints,
+  prefix,
+  ...[caFile, certFile, keyFile, user, passwordFile],
+];
+
+/** Returns the options for etcd, if endpoints are given. */
+export function readEtcdOptions(settings: GivenSettings): { readonly etcd?: EtcdOptions } {
+  const others = {
+    prefix: settings.given(prefix),
+    caFile: settings.given(caFile),
+    certFile: settings.given(certFile),
+    keyFile: settings.given(keyFile),
+    user: settings.given(user),
+    passwordFile: settings.given(passwordFile),
+  };
+  const urls = settings.given(endpoints);
+  if (urls !== undefined) return { etcd: { endpoints: urls, ...others } };
+  const isAnyGiven = Object.values(others).some((value) => value !== undefined);
+  if (isAnyGiven) settings.unfit['etcd'] = others;
+  return {};
+}
+
+/**
+ * Reads the options of etcd for a command, and adds what is wrong with them to the mistakes of the
+ * line. The flag that names the endpoints may be another one than that of the service.
+ */
+function readForCommand(
+  { flags, mistakes }: CommandLine,
+  env: Environment,
+  endpointsFlag = '--etcd',
+): EtcdOptions {
+  const given = flags.get(endpointsFlag.slice(2)) ?? (endpointsFlag === '--etcd' ? undefined : '');
+  // That the flag or its value is missing ('') is reported by then. Any endpoint stands for it.
+  const urls = given === '' ? 'https://missing' : (given ?? '');
+  const settings = new GivenSettings(ETCD_SETTINGS, env, new Map([...flags, ['etcd', urls]]));
+  const { etcd } = readEtcdOptions(settings);
+  const errors = etcdErrors(etcd ?? settings.unfit['etcd'] ?? {}, 'etcd.');
+  const ownName = (option: string): string =>
+    settings.nameOf(option).replace(/--etcd$/, endpointsFlag);
+  mistakes.push(...settings.unknownVariables('PETSTORE_ETCD'));
+  mistakes.push(...errorTexts(errors, ownName));
+  return etcd ?? { endpoints: [] };
+}
+
+/** Returns where the pets are, for the greeting and the log. */
+export function describeEtcd({ endpoints, prefix = DEFAULT_PREFIX }: EtcdOptions): Backend {
+  const sentence = `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`;
+  return { sentence, details: { etcd: endpoints.join(), prefix } };
+}
 
 export const initEtcd: Command = {
   usage: `Usage: petstore init-etcd [--etcd URLS] [--etcd-prefix PREFIX]
@@ -22,9 +119,10 @@ respond, and the user needs the right to write the prefix.
 `,
   flags: { etcd: 'text', 'etcd-prefix': 'text' },
   read(line, { env, print }) {
-    const etcd = readEtcdOptions(line, env);
+    const etcd = readForCommand(line, env);
     const { prefix = DEFAULT_PREFIX } = etcd;
     return async () => {
+      const { initEtcd: initLog } = await import('../extras/etcd/open-log.ts');
       const isMade = (await initLog(etcd)) === 'made';
       if (isMade) print(`A new log was made in etcd, under ${prefix}`);
       else print(`A ready log was found in etcd, under ${prefix}, and left as it is`);
@@ -56,8 +154,10 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     }
     const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
     const file = readDataFilePath(line, flags.get(end) ?? '', `--${end}`);
-    const etcd = readEtcdOptions(line, env, `--${etcdEnd}`);
+    const etcd = readForCommand(line, env, `--${etcdEnd}`);
     return async () => {
+      const { importPets, exportPets } = await import('../extras/etcd/import-pets.ts');
+      const { joinCluster } = await import('../extras/etcd/join-cluster.ts');
       const { prefix = DEFAULT_PREFIX } = etcd;
       const disk = diskWithProgress(showProgress);
       const data = isImport ? await loadDataFile(disk, file) : undefined;

@@ -4,15 +4,14 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import type { Command, CommandLine, Context, Environment, FlagKind } from './command-line.ts';
 import { parseInt64 } from '../core/base/int64.ts';
-import { mustBe } from '../core/base/problem.ts';
+import { mustBe } from '../core/base/option-error.ts';
 import { LEVELS, VERSIONS } from '../extras/kit/check.ts';
 import { checksOf, isName } from '../extras/kit/checks.ts';
 import { junitOf, reportOf } from '../extras/kit/report.ts';
 import { awaitService, Run, type Outcome } from '../extras/kit/run.ts';
+import type { Command, CommandLine, Context, Environment, FlagKind } from './command-line.ts';
 
-/** The command has the options of these lines. What follows the name of one says its kind. */
 const HELP = `Checks a pet store service against the specification, clause by clause.
 
 Usage: petstore conformance BASE_URL [options]
@@ -41,16 +40,27 @@ key that is not accepted, no service at the address), or if the service stopped 
 the result is incomplete.
 `;
 
-const KINDS: Readonly<Record<string, FlagKind>> = { '': 'plain', '[on|off]': 'switch' };
+/** A flag that takes one text refuses the second one as a part of it. */
+const FLAGS: Readonly<Record<string, FlagKind>> = {
+  key: 'texts',
+  level: 'texts',
+  only: 'texts',
+  list: 'plain',
+  wait: 'texts',
+  timeout: 'texts',
+  header: 'texts',
+  category: 'texts',
+  'expected-failures': 'texts',
+  strict: 'switch',
+  reporter: 'texts',
+  output: 'texts',
+  version: 'plain',
+};
 
 export const conformance: Command = {
   usage: HELP,
   version: `kit ${VERSIONS}\n`,
-  flags: Object.fromEntries(
-    Array.from(HELP.matchAll(/^ {2}--(\S+) (\S*)/gm), ([, name, argument = '']) => {
-      return [name, KINDS[argument] ?? 'texts'];
-    }),
-  ),
+  flags: FLAGS,
   operands: 1,
   errorCode: 2,
   read(line, context) {

@@ -10,17 +10,11 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { apiKeyErrors, type ApiKeyOption } from '../core/app/api-keys.ts';
 import { messageOf } from '../core/base/logger.ts';
+import { disguiseOf, IN_QUOTES, errorTexts, type OptionError } from '../core/base/option-error.ts';
 import { userName } from '../core/base/system.ts';
-import { disguiseOf, IN_QUOTES, problemTexts, type Problem } from '../core/base/problem.ts';
-import { apiKeyProblems, type ApiKeyOption } from '../core/app/api-keys.ts';
-
-/** A setting that the user has given. */
-export interface GivenText {
-  /** The flag or the variable. */
-  readonly name: string;
-  readonly text: string;
-}
+import type { GivenText } from './setting.ts';
 
 export interface ApiKeySource {
   /** Keys, separated by commas: the environment variable. */
@@ -39,32 +33,32 @@ export async function readApiKeys(
   { list, file }: ApiKeySource,
   readTextFile: ReadTextFile,
 ): Promise<{ readonly apiKeys: readonly ApiKeyOption[]; readonly mistakes: readonly string[] }> {
-  const problems: Problem[] = [];
+  const errors: OptionError[] = [];
   // The quotes of a whole list would be parts of its first and its last key.
   const isListInQuotes = list !== undefined && IN_QUOTES.test(list.text.trim());
   if (isListInQuotes)
-    problems.push({ option: list.name, sentence: 'must be without quotes around it' });
+    errors.push({ option: list.name, sentence: 'must be without quotes around it' });
   const texts = isListInQuotes ? [] : (list?.text.split(',') ?? []);
   const keys: LocatedKey[] = texts.map((text, index) => {
     return [text.trim(), `key ${index + 1} of ${list?.name}`];
   });
   const disguise = disguiseOf(file?.text ?? '');
   if (file !== undefined && disguise !== undefined) {
-    problems.push({ option: file.name, sentence: `must be ${disguise}` });
+    errors.push({ option: file.name, sentence: `must be ${disguise}` });
   } else if (file !== undefined) {
     const name = isLikePath(file.text) ? `${file.name} (${file.text})` : file.name;
     try {
-      keys.push(...parseKeysFile(name, await readTextFile(file.text), problems));
+      keys.push(...parseKeysFile(name, await readTextFile(file.text), errors));
     } catch (error) {
-      problems.push({ option: name, sentence: `cannot be read${causeOf(error, file.text)}` });
+      errors.push({ option: name, sentence: `cannot be read${causeOf(error, file.text)}` });
     }
   }
   const apiKeys = keys.map(([option]) => option);
-  if (keys.length > 0) problems.push(...apiKeyProblems(apiKeys, 'apiKeys'));
+  if (keys.length > 0) errors.push(...apiKeyErrors(apiKeys, 'apiKeys'));
   const whereOf = new Map(keys.map(([, where], index) => [`apiKeys[${index}]`, where]));
   const all = [list?.name, file?.name].filter((name) => name !== undefined).join(' and ');
   whereOf.set('apiKeys', all);
-  return { apiKeys, mistakes: problemTexts(problems, (option) => whereOf.get(option) ?? option) };
+  return { apiKeys, mistakes: errorTexts(errors, (option) => whereOf.get(option) ?? option) };
 }
 
 /**
@@ -113,9 +107,9 @@ export async function readApiKeysFile(path: string): Promise<string> {
   }
 }
 
-function parseKeysFile(name: string, text: string, problems: Problem[]): readonly LocatedKey[] {
+function parseKeysFile(name: string, text: string, errors: OptionError[]): readonly LocatedKey[] {
   const keys: LocatedKey[] = [];
-  const earlier = problems.length;
+  const earlier = errors.length;
   for (const [index, untrimmed] of text.split('\n').entries()) {
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;
@@ -123,13 +117,13 @@ function parseKeysFile(name: string, text: string, problems: Problem[]): readonl
     const [, keyName, key, right] = LINE.exec(line) ?? [];
     if (key === undefined || LINE_WITHOUT_KEY.test(untrimmed.replace(/\r$/, ''))) {
       const sentence = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
-      problems.push({ option: where, sentence });
+      errors.push({ option: where, sentence });
     } else {
       keys.push([{ key, name: keyName, only: right === undefined ? undefined : 'metrics' }, where]);
     }
   }
-  if (keys.length === 0 && problems.length === earlier) {
-    problems.push({ option: name, sentence: 'must have at least one API key' });
+  if (keys.length === 0 && errors.length === earlier) {
+    errors.push({ option: name, sentence: 'must have at least one API key' });
   }
   return keys;
 }

@@ -12,7 +12,7 @@ import { platform, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiKeyProblems, type ApiKeyOption } from '../../src/core/app/api-keys.ts';
+import { apiKeyErrors, type ApiKeyOption } from '../../src/core/app/api-keys.ts';
 import { readApiKeys, readApiKeysFile } from '../../src/process/read-api-keys.ts';
 import { readCommandLine } from '../../src/process/command-line.ts';
 import { HELP } from '../../src/process/commands.ts';
@@ -109,7 +109,15 @@ for (const [option, valid, expected, invalid = []] of ROWS) {
   });
 }
 
-const DEFAULTS = { page: true, dataFile: resolve('data/pets.json') };
+/** The options that do not say where the pets are. */
+const OTHERS = {
+  prefix: '',
+  bodyLimitBytes: 65_536,
+  accessLog: false,
+  page: true,
+  corsOrigins: [],
+};
+const DEFAULTS = { ...OTHERS, dataFile: resolve('data/pets.json') };
 const ON_ETCD = {
   PETSTORE_ETCD_CA_FILE: 'ca.pem',
   PETSTORE_ETCD_CERT_FILE: 'cert.pem',
@@ -125,19 +133,19 @@ const ON_ETCD = {
 const OPTIONS: readonly (readonly [args: string, env: Env, options: object])[] = [
   ['', {}, DEFAULTS],
   ['', Object.fromEntries(PROCESS_SETTINGS.map(({ variable }) => [variable, ''])), DEFAULTS],
-  ['--memory --port=8080', {}, { page: true, memory: true }],
+  ['--memory --port=8080', {}, { ...OTHERS, memory: true }],
   ['--memory off --access-log', {}, { ...DEFAULTS, accessLog: true }],
   // In memory, a data file is used only if it is named.
   [
     '--memory',
     { PETSTORE_DATA_FILE: 'p.json' },
-    { page: true, memory: { dataFile: resolve('p.json') } },
+    { ...OTHERS, memory: { dataFile: resolve('p.json') } },
   ],
   [
     '--etcd-prefix shop/ --etcd=https://a:2379,https://b:2379',
     ON_ETCD,
     {
-      page: true,
+      ...OTHERS,
       etcd: {
         endpoints: ['https://a:2379', 'https://b:2379'],
         ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
@@ -173,8 +181,8 @@ const DISGUISED: readonly (readonly [expected: string, ...texts: string[]])[] = 
 ];
 
 /** Every setting whose text is free; those for etcd need endpoints, and each other. */
-const FREE = PROCESS_SETTINGS.filter(({ option, placeholder }) => {
-  return option !== 'apiKeys' && !/number|on\|off|url/.test(placeholder);
+const FREE = PROCESS_SETTINGS.filter(({ option, parser }) => {
+  return option !== 'apiKeys' && !/number|on\|off|url/.test(parser.placeholder);
 });
 
 test('A text that only looks like a path, an address or a name is refused, and quoted', async () => {
@@ -364,8 +372,8 @@ test('A line of the API keys file is a key, perhaps with a name and read-metrics
   }
 });
 
-/** Wrong lines by the problem that each of them has. Those of a key are in KEYS. */
-const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]])[] = [
+/** Wrong lines by the mistake that each of them has. Those of a key are in KEYS. */
+const WRONG_LINES: readonly (readonly [mistake: string, lines: readonly string[]])[] = [
   [LINE, [`${SECRET} ${SECRET}`, `shop: ${SECRET} read-metric`, `shop: ${SECRET} # a note`]],
   [LINE, [`shop: ${SECRET} read-metrics ${SECRET}`, `shop : ${SECRET}`, `a: b: ${SECRET}`]],
   [`has a name, which ${CHARACTERS}`, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
@@ -376,8 +384,8 @@ const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]
 ];
 
 test('Any other line of the API keys file is a mistake, which quotes no part of it', async () => {
-  for (const [problem, lines] of WRONG_LINES) {
-    const expected = [`line 2 of --api-keys-file ${problem}`];
+  for (const [mistake, lines] of WRONG_LINES) {
+    const expected = [`line 2 of --api-keys-file ${mistake}`];
     for (const line of lines) {
       assert.deepEqual((await readFile(`good-key\n${line}\n`)).mistakes, expected, line);
     }
@@ -414,8 +422,8 @@ test('The first twenty mistakes of an API keys file are reported, and how many m
   assert.equal((await readFile('a\n'.repeat(900))).mistakes.length, 21);
 });
 
-/** Texts by the problem that each of them has as a key; none quotes its key. */
-const KEYS: readonly (readonly [problem: string | undefined, keys: readonly string[]])[] = [
+/** Texts by the mistake that each of them has as a key; none quotes its key. */
+const KEYS: readonly (readonly [mistake: string | undefined, keys: readonly string[]])[] = [
   [
     undefined,
     [
@@ -454,14 +462,14 @@ const NAMES: typeof KEYS = [
 ];
 
 test('A text is a key or a name, except for a reason that does not quote it', () => {
-  const problemOf = (option: ApiKeyOption): string | undefined =>
-    apiKeyProblems([option], 'keys')[0]?.sentence;
-  for (const [problem, keys] of KEYS) {
-    for (const key of keys) assert.equal(problemOf(key), problem, key);
+  const mistakeOf = (option: ApiKeyOption): string | undefined =>
+    apiKeyErrors([option], 'keys')[0]?.sentence;
+  for (const [mistake, keys] of KEYS) {
+    for (const key of keys) assert.equal(mistakeOf(key), mistake, key);
   }
-  for (const [problem, names] of NAMES) {
-    const expected = problem && `has a name, which ${problem}`;
-    for (const name of names) assert.equal(problemOf({ key: 'k', name }), expected, name);
+  for (const [mistake, names] of NAMES) {
+    const expected = mistake && `has a name, which ${mistake}`;
+    for (const name of names) assert.equal(mistakeOf({ key: 'k', name }), expected, name);
   }
 });
 
@@ -474,10 +482,10 @@ test('A duplicate name or key is refused, and so is a key with its digest', () =
     [{ key: DIGEST, name: 'x' }, SECRET],
     [DIGEST, upper],
   ]) {
-    assert.deepEqual(apiKeyProblems(keys, 'keys'), again);
+    assert.deepEqual(apiKeyErrors(keys, 'keys'), again);
   }
   const names = ['x', 'X'].map((name) => ({ key: `key-${name}`, name }));
-  assert.deepEqual(apiKeyProblems(names, 'keys'), []);
+  assert.deepEqual(apiKeyErrors(names, 'keys'), []);
 });
 
 test('An API keys file of up to 1 MiB is read, and a longer one refused', async (t) => {

@@ -133,14 +133,14 @@ test('A store may return any promise, and its bug or an invalid id is a 500', as
 
 const STARTING = 'The service is starting';
 const STOPPING = 'The service is stopping';
-const PROBLEM = 'No space is left';
+const REASON = 'No space is left';
 
 type Event = 'open' | 'drain' | 'close';
 
 /** What leads to a state, and what list, create and /readyz have there: a result, or an error. */
 const ROWS: readonly (readonly [events: readonly Event[], ...outcomes: string[]])[] = [
   [[], STARTING, STARTING, STARTING],
-  [['open'], 'pets', 'a pet', PROBLEM],
+  [['open'], 'pets', 'a pet', REASON],
   [['open', 'drain'], 'pets', STOPPING, STOPPING],
   [['drain'], STOPPING, STOPPING, STOPPING],
   [['drain', 'open'], 'pets', STOPPING, STOPPING],
@@ -154,7 +154,7 @@ const ROWS: readonly (readonly [events: readonly Event[], ...outcomes: string[]]
 
 for (const [events, ...expected] of ROWS) {
   test(`After [${events.join(', ')}] an app has ${expected.join(', ')}`, async (t) => {
-    const store = { ...createMemoryStore(), problem: () => PROBLEM };
+    const store = { ...createMemoryStore(), unreadiness: () => REASON };
     const app = createApp({ store, apiKeys: [KEY] });
     // All at once, so that `open` is still in progress at the next event.
     await Promise.all(events.map((event) => app[event]()));

@@ -13,7 +13,7 @@ const withoutStore = (options: object): object => ({ store: undefined, ...option
 const FILE = 'dataFile must be the path of a file, without a slash at its end, or its file: URL';
 const NO_STRING = 'must have a string as its key';
 const RUNTIME = 'runtime must be an object with nodeVersion and openConnections';
-const STORE = 'store must be a PetStore with list, get, create, count, problem and close';
+const STORE = 'store must be a PetStore with list, get, create, count, unreadiness and close';
 const LIMIT = 'bodyLimitBytes must be an integer from 1 to 5242880, not …';
 const ORIGIN = 'must be an origin such as https://shop.example, or *';
 const PREFIX = 'prefix must be segments such as /shop, not …';

@@ -52,7 +52,7 @@ export function openSqliteStore(path) {
       const { none, ...counts } = byStatus;
       return { total: none + counts.available + counts.pending + counts.sold, byStatus: counts };
     },
-    problem: () => (isClosed ? 'The store is closed' : undefined),
+    unreadiness: () => (isClosed ? 'The store is closed' : undefined),
     async close() {
       if (!isClosed) database.close();
       isClosed = true;

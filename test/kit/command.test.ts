@@ -202,8 +202,9 @@ test('--help names the options, and --list every check, each with its own id', a
     output: 'texts',
     version: 'plain',
   };
-  assert.deepEqual(conformance.flags, { ...flags, ...others, ...last, help: 'plain' });
-  for (const flag of Object.keys(conformance.flags!)) assert.ok(stdout.includes(`--${flag}`), flag);
+  assert.deepEqual(conformance.flags, { ...flags, ...others, ...last });
+  const shown = Array.from(stdout.matchAll(/^ {2}--(\S+)/gm), ([, flag]) => flag);
+  assert.deepEqual(shown.sort(), [...Object.keys(conformance.flags!), 'help'].sort());
   assert.equal(code, 0);
   const list = (await run(['--list'])).stdout.trimEnd().split('\n');
   const ids = CHECKS.map(({ id }) => id);

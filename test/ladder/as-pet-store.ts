@@ -37,7 +37,7 @@ export function asPetStore(store: Store): PetStore {
       const byStatus = { available: count('available'), pending: count('pending') };
       return { total: count(), byStatus: { ...byStatus, sold: count('sold') } };
     },
-    problem: () => (isClosed ? CLOSED : undefined),
+    unreadiness: () => (isClosed ? CLOSED : undefined),
     async close() {
       isClosed = true;
       await Promise.allSettled(creating);

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { apiKeyProblems } from '../../src/core/app/api-keys.ts';
-import { nodeVersionProblem, VERSION } from '../../src/core/base/version.ts';
+import { apiKeyErrors } from '../../src/core/app/api-keys.ts';
+import { whyUnsupported, VERSION } from '../../src/core/base/version.ts';
 import type { Command, Context } from '../../src/process/command-line.ts';
 import { COMMANDS, HELP, runProgram } from '../../src/process/commands.ts';
 import { openFileStore } from '../../src/core/store/file-store.ts';
@@ -325,7 +325,7 @@ test('make-key prints another API key each time, and its line, with a name if on
       /^# .*\n(\S{32,})\n# .*\n(.*)sha256:(.*)\n$/.exec(stdout) ?? [];
     assert.equal(name, args.map((arg) => `${arg}: `).join());
     assert.equal(digest, createHash('sha256').update(key).digest('hex'));
-    assert.deepEqual(apiKeyProblems([key], 'keys'), []);
+    assert.deepEqual(apiKeyErrors([key], 'keys'), []);
     keys.push(key);
   }
   assert.notEqual(keys[0], keys[1]);
@@ -336,7 +336,7 @@ test('A Node.js that is older than package.json demands is refused', async (t) =
   assert.equal(engines.node, '^20.19.2 || >=22.15.1');
   const older = ['v18.20.8', 'v20.18.3', 'v20.19.1', 'v21.9.0', 'v22.9.0', 'v22.15.0'];
   const others = ['v20.19.2', 'v20.20.0', 'v22.15.1', 'v22.16.0', 'v23.0.0', 'v26.0.0-rc.1'];
-  const refused = [...older, ...others].filter((version) => nodeVersionProblem(version));
+  const refused = [...older, ...others].filter((version) => whyUnsupported(version));
   assert.deepEqual(refused, older);
   const hook = `Object.defineProperty(process, 'version', { value: 'v20.18.0' })`;
   const service = startFor(t, ['--memory', '--port', '0'], { hook });

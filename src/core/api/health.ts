@@ -4,13 +4,13 @@ import { unavailable } from './api-error.ts';
 import { jsonResponse, type HttpResponse } from '../http/http-response.ts';
 import type { Operation } from '../http/operation.ts';
 
-/** `problem` returns why the service is not ready for requests, or undefined if it is ready. */
-export function healthOperations(problem: () => string | undefined): readonly Operation[] {
+/** `unreadiness` returns why the service is not ready for requests, or undefined if it is ready. */
+export function healthOperations(unreadiness: () => string | undefined): readonly Operation[] {
   return [
     healthOperation('livez', () => OK),
     healthOperation('readyz', () => {
-      const found = problem();
-      if (found !== undefined) throw unavailable(found);
+      const reason = unreadiness();
+      if (reason !== undefined) throw unavailable(reason);
       return OK;
     }),
   ];

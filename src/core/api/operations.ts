@@ -118,7 +118,7 @@ function readListParameters(query: string) {
   if (query === '') return NONE_GIVEN;
   // URLSearchParams drops one leading question mark. A mark that the client sent stays.
   const given = new URLSearchParams(`?${query}`);
-  const problems: string[] = [];
+  const invalid: string[] = [];
   const read = <T>(name: string, parse: (text: string) => T | undefined, expected: string) => {
     const { 0: text, length: times } = given.getAll(name);
     if (text === undefined) return undefined;
@@ -126,7 +126,7 @@ function readListParameters(query: string) {
     if (value !== undefined) return value;
     const wanted =
       times === 1 ? `${expected}, not ${quote(text)}` : `given once, not ${times} times`;
-    problems.push(`${name} must be ${wanted}`);
+    invalid.push(`${name} must be ${wanted}`);
     return undefined;
   };
   const limit = read('limit', readLimit, EXPECTED_LIMIT);
@@ -137,7 +137,7 @@ function readListParameters(query: string) {
   );
   // The only parameter that is not in SPEC.md: pets with a greater id (S4.1.6).
   const after = read('after', parseInt64, EXPECTED_AFTER);
-  if (problems.length > 0) throw apiError('invalid_parameter', problems.join('; '));
+  if (invalid.length > 0) throw apiError('invalid_parameter', invalid.join('; '));
   return { limit, status, after };
 }
 

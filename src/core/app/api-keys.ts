@@ -1,11 +1,11 @@
 /**
  * API keys: as they are configured, what is wrong with them, and the keyring, which finds the key
- * of a request. No problem quotes a key, or a name, because a name may be a misplaced key.
+ * of a request. No error quotes a key, or a name, because a name may be a misplaced key.
  */
 
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isObject } from '../base/exact-json.ts';
-import { IN_QUOTES, type Problem } from '../base/problem.ts';
+import { IN_QUOTES, type OptionError } from '../base/option-error.ts';
 import type { ApiKey } from '../http/authentication.ts';
 
 export interface NamedApiKey {
@@ -33,27 +33,27 @@ export function namedKey(option: ApiKeyOption): NamedApiKey {
 }
 
 /**
- * Returns all problems with API keys, which may have any value: `apiKeys[1] must …`. Without
+ * Returns all errors in API keys, which may have any value: `apiKeys[1] must …`. Without
  * `rights`, which operations ask for, a key may have any right.
  */
-export function apiKeyProblems(
+export function apiKeyErrors(
   apiKeys: unknown,
   option: string,
   rights?: readonly string[],
-): readonly Problem[] {
+): readonly OptionError[] {
   if (!Array.isArray(apiKeys)) return [{ option, sentence: 'must be an array of API keys' }];
   const { length } = apiKeys;
   if (length === 0) return [{ option, sentence: 'must have at least one API key' }];
   if (length > MAX_API_KEYS) {
     return [{ option, sentence: `must be at most ${MAX_API_KEYS} API keys, not ${length}` }];
   }
-  const problems: Problem[] = [];
+  const errors: OptionError[] = [];
   const found = new Map<string, string>();
   for (const [index, value] of (apiKeys as readonly unknown[]).entries()) {
     const where = `${option}[${index}]`;
-    const sentence = keyOptionProblem(value, rights);
+    const sentence = keyMistake(value, rights);
     if (sentence !== undefined) {
-      problems.push({ option: where, sentence });
+      errors.push({ option: where, sentence });
       continue;
     }
     const { key, name } = namedKey(value as ApiKeyOption);
@@ -62,13 +62,13 @@ export function apiKeyProblems(
       if (text === undefined) continue;
       const other = found.get(`${kind} ${text}`);
       if (other === undefined) found.set(`${kind} ${text}`, where);
-      else problems.push({ option: where, sentence: `repeats the ${kind} of`, other });
+      else errors.push({ option: where, sentence: `repeats the ${kind} of`, other });
     }
   }
-  return problems;
+  return errors;
 }
 
-function keyOptionProblem(option: unknown, rights?: readonly string[]): string | undefined {
+function keyMistake(option: unknown, rights?: readonly string[]): string | undefined {
   const { key, name, only, ...others } = isObject(option) ? option : { key: option };
   if (typeof key !== 'string') return 'must have a string as its key';
   const [unknown] = Object.keys(others);
@@ -79,8 +79,8 @@ function keyOptionProblem(option: unknown, rights?: readonly string[]): string |
       ? 'has an only, but no operation asks for a right'
       : `has another only than '${rights.join("' or '")}'`;
   }
-  const nameProblem = name === undefined ? undefined : keyNameProblem(name);
-  if (nameProblem !== undefined) return `has a name, which ${nameProblem}`;
+  const nameMistake = name === undefined ? undefined : keyNameMistake(name);
+  if (nameMistake !== undefined) return `has a name, which ${nameMistake}`;
   return WRONG_KEYS.find(([pattern]) => pattern.test(key))?.[1];
 }
 
@@ -103,7 +103,7 @@ const WRONG_KEYS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Returns why a value cannot be the name of a key, or undefined if it can. */
-export function keyNameProblem(name: unknown): string | undefined {
+export function keyNameMistake(name: unknown): string | undefined {
   if (typeof name !== 'string') return 'must be a string';
   // Else a file's line `sha256: 80d7…`, with a space by mistake, would name a key sha256.
   if (/^sha256$/i.test(name)) return 'must not be sha256';

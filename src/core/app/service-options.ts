@@ -10,12 +10,18 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Logger, LogDetails } from '../base/logger.ts';
-import { condition, matching, memberProblems, type Check, type Problem } from '../base/problem.ts';
+import {
+  condition,
+  matching,
+  memberErrors,
+  type Check,
+  type OptionError,
+} from '../base/option-error.ts';
 import { isObject } from '../base/exact-json.ts';
 import type { Policy, ResponseSummary } from '../http/handle-request.ts';
 import type { Operation } from '../http/operation.ts';
 import type { PetStore } from '../pets/pet-store.ts';
-import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
+import { apiKeyErrors, type ApiKeyOption } from './api-keys.ts';
 
 /** The options that do not depend on where the pets are. */
 export interface CommonOptions {
@@ -84,9 +90,9 @@ export function integer(min: number, max: number, where = ''): Check {
 }
 
 export const aStore: Check = condition(
-  'a PetStore with list, get, create, count, problem and close',
+  'a PetStore with list, get, create, count, unreadiness and close',
   (value) => {
-    const methods = ['list', 'get', 'create', 'count', 'problem', 'close'];
+    const methods = ['list', 'get', 'create', 'count', 'unreadiness', 'close'];
     return isObject(value) && methods.every((name) => typeof value[name] === 'function');
   },
 );
@@ -95,7 +101,7 @@ export const aStore: Check = condition(
 const MAX_BODY_LIMIT_BYTES: number = 5 << 20;
 
 export const COMMON_CHECKS: Readonly<Record<keyof CommonOptions, Check>> = {
-  apiKeys: apiKeyProblems,
+  apiKeys: apiKeyErrors,
   prefix: matching('segments such as /shop', /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/),
   bodyLimitBytes: integer(1, MAX_BODY_LIMIT_BYTES),
   log: aFunction,
@@ -109,8 +115,8 @@ const CHECKS: Readonly<Record<keyof ServiceOptions, Check>> = {
 };
 
 /** Returns all that is wrong with the options, which may have any value. */
-export function serviceProblems(options: unknown): readonly Problem[] {
+export function serviceErrors(options: unknown): readonly OptionError[] {
   // It may be an API key, so it is not shown.
   if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
-  return memberProblems(options, CHECKS, ['apiKeys', 'store']);
+  return memberErrors(options, CHECKS, ['apiKeys', 'store']);
 }

@@ -26,14 +26,14 @@
 import { healthOperations } from '../api/health.ts';
 import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../api/operations.ts';
 import { messageOf, safeLogger, silentLogger } from '../base/logger.ts';
-import { assertNoProblems } from '../base/problem.ts';
+import { assertNoErrors } from '../base/option-error.ts';
 import { createListener, type Listener } from '../http/handle-request.ts';
 import type { Operation } from '../http/operation.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../pets/pet-access.ts';
 import { StoreUnavailableError, type PetStore, type WherePetsAre } from '../pets/pet-store.ts';
-import { apiKeyProblems, createKeyring, namedKey, type ApiKeyOption } from './api-keys.ts';
-import { serviceProblems, type Extension, type ServiceOptions } from './service-options.ts';
+import { apiKeyErrors, createKeyring, namedKey, type ApiKeyOption } from './api-keys.ts';
+import { serviceErrors, type Extension, type ServiceOptions } from './service-options.ts';
 
 export interface Service {
   /** For the `request` event of a node:http or node:https server. */
@@ -64,7 +64,7 @@ export interface Service {
  * a TypeError that names all that is wrong with the options.
  */
 export function createService(options: ServiceOptions): Service {
-  assertNoProblems(serviceProblems(options));
+  assertNoErrors(serviceErrors(options));
   const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, now = Date.now } = options;
   const logger = safeLogger(options.log ?? silentLogger);
   let keys = createKeyring(options.apiKeys);
@@ -86,7 +86,7 @@ export function createService(options: ServiceOptions): Service {
     return storeForRead();
   };
   const unreadiness = (): string | undefined =>
-    store === undefined || isStopping ? whyUnavailable() : store.problem();
+    store === undefined || isStopping ? whyUnavailable() : store.unreadiness();
 
   const operations: Operation[] = [];
   const extension: Extension =
@@ -105,7 +105,7 @@ export function createService(options: ServiceOptions): Service {
     const rights = operations.flatMap(({ needsKey }) => {
       return typeof needsKey === 'string' ? [needsKey] : [];
     });
-    assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys', rights));
+    assertNoErrors(apiKeyErrors(apiKeys, 'apiKeys', rights));
     if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
     logger('warn', 'No API key is valid for the API, only for single rights', {
       keys: apiKeys.length,

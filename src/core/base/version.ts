@@ -6,7 +6,7 @@ export const VERSION = '2.0.0';
  * of `engines` in package.json: older ones read some malformed requests differently from a proxy
  * (CVE-2025-23167).
  */
-export function nodeVersionProblem(version: string): string | undefined {
+export function whyUnsupported(version: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = version.replace('v', '').split('.').map(parseFloat);
   const number = (major * 1000 + minor) * 1000 + patch;
   if (number >= 22_015_001 || (number >= 20_019_002 && major === 20)) return undefined;

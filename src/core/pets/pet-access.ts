@@ -104,14 +104,14 @@ export function createPetAccess(
 
 /** The types are no help to a program in JavaScript. */
 function checkQuery(limit: unknown, status: unknown, after: unknown): void {
-  const problems: string[] = [];
+  const invalid: string[] = [];
   if (!Number.isInteger(limit) || Number(limit) < 1) {
-    problems.push(`limit must be an integer from 1 on, not ${quoteValue(limit)}`);
+    invalid.push(`limit must be an integer from 1 on, not ${quoteValue(limit)}`);
   }
   if (status !== undefined && !isPetStatus(status)) {
-    problems.push(`status must be ${EXPECTED_STATUS}, not ${quoteValue(status)}`);
+    invalid.push(`status must be ${EXPECTED_STATUS}, not ${quoteValue(status)}`);
   }
   const afterError = after === undefined ? undefined : findInt64Error('after', after);
-  if (afterError !== undefined) problems.push(afterError.message);
-  if (problems.length > 0) throw new RangeError(problems.join('; '));
+  if (afterError !== undefined) invalid.push(afterError.message);
+  if (invalid.length > 0) throw new RangeError(invalid.join('; '));
 }

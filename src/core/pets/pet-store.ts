@@ -2,7 +2,7 @@
  * PetStore: the collection of pets that the API's operations need, and its promises.
  *
  * It takes a NewPet, and returns a StoredPet or a page: JSON texts that are ready to be sent
- * (pet-text.ts). `count` and `problem` are synchronous.
+ * (pet-text.ts). `count` and `unreadiness` are synchronous.
  */
 
 import { INT64_MAX } from '../base/int64.ts';
@@ -46,11 +46,11 @@ export interface PetStore {
   count(): PetCount;
 
   /** Why pets cannot be added now, or could not a moment ago; undefined if all is well. */
-  problem(): string | undefined;
+  unreadiness(): string | undefined;
 
   /**
    * Finishes the creates in progress, refuses new ones, and releases what the store holds. `count`
-   * and `problem` still work afterwards.
+   * and `unreadiness` still work afterwards.
    */
   close(): Promise<void>;
 

@@ -189,8 +189,8 @@ function readMembers(members: Members): NewPet {
 
 function readName({ value: { name }, literals, invalid }: Members): string {
   if (typeof name === 'string') return name;
-  const problem = `must be a string, not ${shown(name, literals)}`;
-  invalid.push(`name ${name === undefined ? 'is required' : problem}`);
+  const expected = `must be a string, not ${shown(name, literals)}`;
+  invalid.push(`name ${name === undefined ? 'is required' : expected}`);
   return '';
 }
 
@@ -198,8 +198,8 @@ function readInteger({ value, literals, invalid }: Members, name: string): bigin
   const given = value[name];
   const integer = typeof given === 'number' ? int64FromLiteral(literals[given]!) : undefined;
   if (integer !== undefined) return integer;
-  const problem = `must be an integer of 64 bits, not ${shown(given, literals)}`;
-  invalid.push(`${name} ${given === undefined ? 'is required' : problem}`);
+  const expected = `must be an integer of 64 bits, not ${shown(given, literals)}`;
+  invalid.push(`${name} ${given === undefined ? 'is required' : expected}`);
   return 1n;
 }
 

@@ -207,7 +207,7 @@ export class FileStore implements PetStore {
     return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
   }
 
-  problem(): string | undefined {
+  unreadiness(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
     const refusal = this.#refusal()?.message;
     if (refusal !== undefined) {

@@ -22,8 +22,8 @@ export async function flock(fd: number, how: 'exclusive' | 'shared'): Promise<bo
   child.stderr?.on('data', (chunk: Buffer) => errorOutput.push(chunk));
   const [code] = (await once(child, 'close').catch((error: unknown) => {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const problem = isMissing ? 'is not installed' : `cannot be run: ${messageOf(error)}`;
-    throw new Error(`The command flock, which keeps a second process away, ${problem}`);
+    const cause = isMissing ? 'is not installed' : `cannot be run: ${messageOf(error)}`;
+    throw new Error(`The command flock, which keeps a second process away, ${cause}`);
   })) as [number | null];
   if (code === 0) return true;
   // flock prints nothing if another process has the lock, and an error if it could not try.

@@ -39,7 +39,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
     get: async (id) => pets.get(id),
     list: async (query) => pets.list(query),
     count: () => pets.count(),
-    problem: () => (isClosed ? CLOSED : undefined),
+    unreadiness: () => (isClosed ? CLOSED : undefined),
     async close() {
       isClosed = true;
     },

@@ -73,7 +73,7 @@ function testCreate(open: OpenForTest): void {
       await assertHas(store, { ...given, id: pet.id });
     }
     await assertLists(store, texts, [1, 100]);
-    assert.equal(store.problem(), undefined);
+    assert.equal(store.unreadiness(), undefined);
   });
 
   test('an invalid NewPet is not added', async (t) => {
@@ -198,7 +198,7 @@ function testClose(open: OpenForTest): void {
     await closing;
     await assert.rejects(store.create(rex), StoreUnavailableError);
     if (hasKeys(store)) await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
-    assert.equal(typeof store.problem(), 'string');
+    assert.equal(typeof store.unreadiness(), 'string');
     assert.equal(store.count().total, 1);
   });
 }

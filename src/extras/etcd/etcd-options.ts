@@ -1,17 +1,18 @@
 /**
  * How to reach the cluster: the options of the etcd store, their defaults, and the check that
- * returns all problems with them together.
+ * returns all errors in them together.
  */
 
+import { integer } from '../../core/app/service-options.ts';
 import { isObject } from '../../core/base/exact-json.ts';
 import type { Logger } from '../../core/base/logger.ts';
 import {
-  memberProblems,
+  memberErrors,
   mustBe,
   matching,
   type Check,
-  type Problem,
-} from '../../core/base/problem.ts';
+  type OptionError,
+} from '../../core/base/option-error.ts';
 import type { EtcdCalls, EtcdClock } from './calls.ts';
 
 export interface EtcdOptions {
@@ -42,17 +43,17 @@ export interface ClusterOptions extends EtcdOptions {
 export const DEFAULT_PREFIX = 'petstore/';
 
 /**
- * The longest request body with an etcd store: a commit of one pet must fit into a transaction, for
- * which etcd's limit is 1.5 MiB.
+ * The check of the longest request body with an etcd store: a commit of one pet must fit into a
+ * transaction, for which etcd's limit is 1.5 MiB.
  */
-export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
+export const bodyLimitOnEtcd: Check = integer(1, 1 << 20, ' on etcd');
 
 const MAX_ENDPOINTS = 100;
 
 const nonEmpty = matching('a non-empty string', /[^]/);
 
 const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
-  endpoints: endpointProblems,
+  endpoints: endpointErrors,
   // At most 200 characters.
   prefix: matching('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
   ...{ caFile: nonEmpty, certFile: nonEmpty, keyFile: nonEmpty },
@@ -62,12 +63,12 @@ const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
 /** What a program adds to the options in ClusterOptions. */
 const notChecked = { log: () => [], signal: () => [], calls: () => [], clock: () => [] };
 
-/** Returns all problems with the options. `path` is before the name of each: `etcd.`, if any. */
-export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
+/** Returns all errors in the options. `path` is before the name of each: `etcd.`, if any. */
+export function etcdErrors(etcd: unknown, path = ''): readonly OptionError[] {
   if (!isObject(etcd)) return [mustBe(path.slice(0, -1), 'an object with endpoints', etcd)];
   const { endpoints } = etcd;
   const given = Object.keys(CHECKS).filter((name) => etcd[name] !== undefined);
-  const requires = (name: string, other: string): readonly Problem[] => {
+  const requires = (name: string, other: string): readonly OptionError[] => {
     if (!given.includes(name) || given.includes(other)) return [];
     return [{ option: `${path}${name}`, sentence: 'requires', other: `${path}${other}` }];
   };
@@ -78,7 +79,7 @@ export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
   const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !mayBeSecure);
   const required = given.length === 0 ? ['endpoints'] : [];
   return [
-    ...memberProblems(etcd, { ...CHECKS, ...notChecked }, required, path),
+    ...memberErrors(etcd, { ...CHECKS, ...notChecked }, required, path),
     ...given.flatMap((name) => requires(name, 'endpoints')),
     ...[...requires('certFile', 'keyFile'), ...requires('keyFile', 'certFile')],
     ...[...requires('user', 'passwordFile'), ...requires('passwordFile', 'user')],
@@ -88,12 +89,12 @@ export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
 
 const EXPECTED_ENDPOINTS = 'URLs such as http://127.0.0.1:2379, without a path or a password';
 
-function endpointProblems(endpoints: unknown, option: string): readonly Problem[] {
+function endpointErrors(endpoints: unknown, option: string): readonly OptionError[] {
   const isList = Array.isArray(endpoints) && endpoints.length > 0;
   if (!isList || endpoints.length > MAX_ENDPOINTS) {
     return [mustBe(option, `1 to ${MAX_ENDPOINTS} ${EXPECTED_ENDPOINTS}`, endpoints)];
   }
-  // Array.from, since a hole is a problem, too.
+  // Array.from, since a hole is an error, too.
   const origins = Array.from(endpoints as readonly unknown[], originOf);
   return origins.flatMap((origin, index) => {
     if (origin === undefined) return [mustBe(option, EXPECTED_ENDPOINTS, endpoints[index])];

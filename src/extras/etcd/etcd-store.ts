@@ -197,7 +197,7 @@ export class EtcdStore implements PetStore {
     return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
   }
 
-  problem(): string | undefined {
+  unreadiness(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
     return this.#whyNot(1) ?? this.#failures.recent;
   }

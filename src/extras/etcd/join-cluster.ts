@@ -16,11 +16,11 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../core/base/logger.ts';
-import { assertNoProblems } from '../../core/base/problem.ts';
+import { assertNoErrors } from '../../core/base/option-error.ts';
 import { StoreUnavailableError } from '../../core/pets/pet-store.ts';
 import { etcdClock, retried, type CallResult, type FailedCall, type StartDeps } from './calls.ts';
 import { EtcdClient } from './etcd-client.ts';
-import { etcdProblems, type ClusterOptions } from './etcd-options.ts';
+import { etcdErrors, type ClusterOptions } from './etcd-options.ts';
 import { readCertificates } from './member.ts';
 import { LogLostError } from './slots.ts';
 
@@ -36,7 +36,7 @@ export async function joinCluster(
   options: ClusterOptions,
   needed: 'half' | 'all' = 'half',
 ): Promise<StartDeps> {
-  assertNoProblems(etcdProblems(options));
+  assertNoErrors(etcdErrors(options));
   const { endpoints, passwordFile, clock = etcdClock, signal, calls } = options;
   // A missing file, or one that is not a certificate, would fail only with the first connection.
   try {

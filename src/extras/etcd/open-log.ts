@@ -62,12 +62,12 @@ export async function openLog(deps: StartDeps, prefix: string, own?: Meta): Prom
 
 function expectState(prefix: string, state: string, expected: string): void {
   if (state === expected) return;
-  let problem = `Another import into ${prefix} has begun: use another prefix`;
-  if (state === 'ready') problem = `${prefix} already has a log: use another prefix`;
+  let reason = `Another import into ${prefix} has begun: use another prefix`;
+  if (state === 'ready') reason = `${prefix} already has a log: use another prefix`;
   if (expected === 'ready') {
-    problem = `An import into ${prefix} is not finished: wait for it, or run the same import again`;
+    reason = `An import into ${prefix} is not finished: wait for it, or run the same import again`;
   }
-  throw new LogLostError(problem);
+  throw new LogLostError(reason);
 }
 
 /** Resolves with the value of the meta key, or undefined if the prefix has no key. */

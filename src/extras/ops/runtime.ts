@@ -1,6 +1,6 @@
 /** What the program around an app reports about itself, for the metrics. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 
 export interface Runtime {
   readonly nodeVersion: string;
@@ -43,20 +43,6 @@ export function readProcessStats(running: NodeJS.Process): ProcessStats {
 function countOpenFds(): number {
   return readdirSync('/proc/self/fd').length - 1;
 }
-
-/**
- * Returns how many connections fit into the descriptors that the process may open, at most `most`,
- * which it returns on other systems than Linux.
- */
-export function connectionsThatFit(most: number): { connections: number; descriptors: number } {
-  const limits = tryTo(() => readFileSync('/proc/self/limits', 'latin1')) ?? '';
-  const descriptors = Number(/^Max open files +([0-9]+) /m.exec(limits)?.[1] ?? Infinity);
-  const free = descriptors - (tryTo(countOpenFds) ?? 0) - OWN_DESCRIPTORS;
-  return { connections: Math.max(1, Math.min(most, free)), descriptors };
-}
-
-/** For data files, modules, etcd and the command flock. */
-const OWN_DESCRIPTORS = 64;
 
 /** Returns undefined if the call throws. */
 export function tryTo<T>(call: () => T): T | undefined {

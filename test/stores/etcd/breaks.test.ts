@@ -284,7 +284,7 @@ const BREAKS: readonly (readonly [what: string, change: Change, check: Check])[]
   ['waits without end for a response to a create', withoutEnd, simulation(SILENT)],
   [
     'is ready while it refuses reads',
-    inClass(EtcdStore, 'problem', () => nothing),
+    inClass(EtcdStore, 'unreadiness', () => nothing),
     simulation(SILENT),
   ],
   ['finds no keys', inClass(IdempotencyKeys, 'find', () => nothing), simulation('unsent')],

@@ -78,7 +78,7 @@ async function open(t: TestContext, size: number, hasAuth = false) {
   return { ...cluster, options, auth, time, store };
 }
 
-/** How long a read is retried, and a failure is the store's problem. */
+/** How long a read is retried, and a failure is the store's. */
 const READ_MS = 5_000;
 
 /** Reads, which is retried, and refused with this error when its time is over. */
@@ -96,7 +96,7 @@ async function expectRefusal(
 }
 
 /** Waits until the store is ready. */
-const ready = ({ store }: Opened): Promise<void> => until(() => store.problem() === undefined);
+const ready = ({ store }: Opened): Promise<void> => until(() => store.unreadiness() === undefined);
 
 /** Begins a fault, or ends it. */
 type SetFault = (opened: Opened, isOn: boolean) => unknown;
@@ -133,19 +133,19 @@ describe('What real members refuse', { concurrency: 4 }, () => {
       await store.create(rex);
       await set(opened, true);
       await assert.rejects(store.create(rex), { ...REFUSED, message });
-      assert.match(store.problem() ?? '', message);
+      assert.match(store.unreadiness() ?? '', message);
       if (canRead) {
         assert.equal((await store.get(1n))?.text, stringifyPet({ id: 1n, ...rex }));
         await idle(time);
         // It is ready again without a create.
         await time.pass(READ_MS);
-        assert.equal(store.problem(), undefined);
+        assert.equal(store.unreadiness(), undefined);
         assert.equal((await openStore(t, options)).count().total, 1);
         assert.equal(await init(options), 'found');
       } else {
         await expectRefusal(opened, outcome, { ...REFUSED, message });
-        assert.match(store.problem() ?? '', /^The etcd cluster cannot be used/);
-        assert.match(store.problem() ?? '', message);
+        assert.match(store.unreadiness() ?? '', /^The etcd cluster cannot be used/);
+        assert.match(store.unreadiness() ?? '', message);
         await assert.rejects(store.create(rex), REFUSED);
         const refused = new RegExp(`^The etcd cluster refuses: .*${cause}$`);
         await assert.rejects(openStore(t, options), { ...REFUSED, message: refused });
@@ -174,7 +174,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     void read.finally(() => (isRefused = true));
     // The first member responds to nothing that needs a leader.
     const isOut = (): boolean =>
-      isRefused && store.problem()?.startsWith('The etcd cluster cannot be used') === true;
+      isRefused && store.unreadiness()?.startsWith('The etcd cluster cannot be used') === true;
     for (; !isOut(); await nextTurn()) await time.pass(250);
     await read;
     await assert.rejects(store.create(rex), REFUSED);
@@ -260,7 +260,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     await assert.rejects(store.create(rex), REFUSED);
     fileOf('cert', CERTIFICATE_PEM);
     // Creates are refused until a read finds the cluster.
-    await until(() => store.problem() === undefined);
+    await until(() => store.unreadiness() === undefined);
     assert.equal((await store.create(rex)).id, 2n);
   });
 });

@@ -131,7 +131,7 @@ class StoreScript implements Script {
     const { store, disk } = this;
     if (store === undefined) return;
     if (['repairing', 'ended'].includes(store.state)) {
-      assert.notEqual(store.problem(), undefined);
+      assert.notEqual(store.unreadiness(), undefined);
       disk.operations = [];
       await assert.rejects(store.create(REX), StoreUnavailableError);
       assert.deepEqual(disk.operations, []);
@@ -228,7 +228,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   log: (script) => countsOf(script.events.splice(0)) || 'nothing is logged',
   list: async ({ store }) => `listed: ${await idsOf(store!)}`,
-  ready: ({ store }) => `readyz: ${store!.problem() ?? 'ready'}`,
+  ready: ({ store }) => `readyz: ${store!.unreadiness() ?? 'ready'}`,
 
   // The disk, and memory
   fail: ({ disk }, text) => disk.fail(text),

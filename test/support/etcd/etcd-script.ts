@@ -150,7 +150,7 @@ class EtcdScript implements Script {
   async end(): Promise<void> {
     for (const [name, message] of this.#lost) {
       const store = this.stores.get(name)!;
-      assert.equal(store.problem(), message);
+      assert.equal(store.unreadiness(), message);
       await assert.rejects(store.create(REX), StoreUnavailableError);
       await assert.rejects(async () => store.get(1n), StoreUnavailableError);
       this.printed.push(`${name} ends its work with ${store.count().total} pets: ${message}`);
@@ -200,7 +200,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const refused = measured(store, 'store_refused_creates_total');
     return `${refused} refused, ${measured(store, 'store_unknown_creates_total')} unknown`;
   },
-  problem: (_, _text, store) => `problem: ${store.problem()}`,
+  ready: (_, _text, store) => `readyz: ${store.unreadiness() ?? 'ready'}`,
   log: ({ events }) => countsOf(events.splice(0)) || 'nothing is logged',
   pass: ({ clock }, seconds) => clock.sleep(1000 * Number(seconds)),
   /** Sets a clock of `a` ahead: `ahead timeOfDay 24.9`. */

@@ -120,7 +120,7 @@ export class Processes<One extends LogProcess> implements Site {
     } catch (error) {
       const { complaints } = this.callers;
       if (!(error instanceof StoreUnavailableError)) complaints.push(`A read fails: ${error}`);
-      else if (store.problem?.() === undefined) {
+      else if (store.unreadiness?.() === undefined) {
         complaints.push(`A read is refused by a store that is ready: ${error.message}`);
       }
       return undefined;

@@ -33,9 +33,9 @@ export async function openService(
   const isPlaced = options.dataFile !== undefined || options.etcd !== undefined;
   const where = isPlaced ? {} : { store: createMemoryStore() };
   const app = await openApp({ ...where, apiKeys: [KEY], ...options });
-  const problems: unknown[] = [];
+  const errors: unknown[] = [];
   const { prefix = '' } = options;
-  const listener = compared(app.listener, prefix, (problem) => void problems.push(problem));
+  const listener = compared(app.listener, prefix, (error) => void errors.push(error));
   const server = createHttpServer(listener, { ...NO_LIMITS, ...limits });
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
@@ -60,7 +60,7 @@ export async function openService(
       server.close();
       server.closeAllConnections();
       await app.close();
-      if (problems.length > 0) throw problems[0];
+      if (errors.length > 0) throw errors[0];
     },
   };
   t.after(() => service.close());

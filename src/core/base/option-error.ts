@@ -1,16 +1,16 @@
 /**
- * Problems with options. One check finds them, for a program that embeds the service and for a user
+ * Errors in options. One check finds them, for a program that embeds the service and for a user
  * who typed flags and variables: `{ option: 'prefix', sentence: 'must be …' }`. The
- * reporter of a problem puts in the names that are known there, such as PETSTORE_PREFIX.
+ * reporter of an error puts in the names that are known there, such as PETSTORE_PREFIX.
  *
- * Problems are returned, since all are reported together. A function of the package throws one
+ * Errors are returned, since all are reported together. A function of the package throws one
  * TypeError with all of them; the process prints each on a line, and exits with 2.
  */
 
 import { sep } from 'node:path';
 import { quoteValue } from './quote.ts';
 
-export interface Problem {
+export interface OptionError {
   /** The option: `prefix`, `memory.dataFile`, `apiKeys[2]`. */
   readonly option: string;
   /** What follows its name: "must be …, not …". */
@@ -19,8 +19,8 @@ export interface Problem {
   readonly other?: string;
 }
 
-/** Returns the problem of a value that is not as expected. The text shows no password of a URL. */
-export function mustBe(option: string, expected: string, value: unknown): Problem {
+/** Returns the error of a value that is not as expected. The text shows no password of a URL. */
+export function mustBe(option: string, expected: string, value: unknown): OptionError {
   const shown = typeof value === 'string' ? value.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@') : value;
   const not = value === undefined ? '' : `, not ${quoteValue(shown)}`;
   return { option, sentence: `must be ${expected}${not}` };
@@ -30,7 +30,7 @@ export function mustBe(option: string, expected: string, value: unknown): Proble
 export const IN_QUOTES: RegExp = /^(["'`])[^]*\1$/;
 
 /** Returns what is wrong with the value of an option. */
-export type Check = (value: unknown, option: string) => readonly Problem[];
+export type Check = (value: unknown, option: string) => readonly OptionError[];
 
 export function condition(expected: string, isValid: (value: unknown) => boolean): Check {
   return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
@@ -70,12 +70,12 @@ export function matching(expected: string, pattern: RegExp): Check {
 }
 
 /** Checks each member that is given or required, and refuses those that have no check. */
-export function memberProblems(
+export function memberErrors(
   value: Readonly<Record<string, unknown>>,
   checks: Readonly<Record<string, Check>>,
   required: readonly string[],
   path = '',
-): readonly Problem[] {
+): readonly OptionError[] {
   const names = Object.keys(checks);
   const unknown = Object.keys(value).filter((name) => !names.includes(name));
   const given = names.filter((name) => value[name] !== undefined || required.includes(name));
@@ -88,12 +88,12 @@ export function memberProblems(
   ];
 }
 
-/** Returns each problem as a sentence, at most twenty of them, and how many more there are. */
-export function problemTexts(
-  problems: readonly Problem[],
+/** Returns each error as a sentence, at most twenty of them, and how many more there are. */
+export function errorTexts(
+  errors: readonly OptionError[],
   nameOf: (option: string) => string = (option) => option,
 ): readonly string[] {
-  const texts = problems.map(({ option, sentence, other }) => {
+  const texts = errors.map(({ option, sentence, other }) => {
     const text = `${nameOf(option)} ${sentence}`;
     return other === undefined ? text : `${text} ${nameOf(other)}`;
   });
@@ -103,7 +103,7 @@ export function problemTexts(
 
 const MAX_TEXTS = 20;
 
-/** Throws a TypeError that has all problems, if there are any. */
-export function assertNoProblems(problems: readonly Problem[]): void {
-  if (problems.length > 0) throw new TypeError(problemTexts(problems).join('; '));
+/** Throws a TypeError that has all errors, if there are any. */
+export function assertNoErrors(errors: readonly OptionError[]): void {
+  if (errors.length > 0) throw new TypeError(errorTexts(errors).join('; '));
 }

@@ -1,0 +1,80 @@
+/**
+ * How the service ends: gracefully by a signal or if its store is lost, at its deadline, or at once
+ * by a second signal. If its last call of the disk hangs, the process kills itself.
+ */
+
+import type { Server } from 'node:http';
+import type { App } from '../app.ts';
+import { messageOf, type LogDetails, type Logger } from '../core/base/logger.ts';
+import { stopServer } from '../core/http/stop-server.ts';
+
+/** How long a graceful shutdown waits before it closes connections with a request in progress. */
+const DRAIN_MS = 5_000;
+/** How long a graceful shutdown may take. */
+const STOP_DEADLINE_S = 10;
+
+export interface Shutdown {
+  /** True from the beginning of a graceful shutdown on. */
+  isStopping(): boolean;
+  /** Stops by a signal; a second one ends the process at once. */
+  receive(signal: NodeJS.Signals): void;
+  /** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
+  stop(exitCode: number): Promise<never>;
+}
+
+/** `lastLogger` writes what comes directly before the end of the process. */
+export function createShutdown(
+  app: App,
+  server: Server,
+  running: NodeJS.Process,
+  logger: Logger,
+  lastLogger: Logger,
+): Shutdown {
+  let isStopping = false;
+
+  /**
+   * Ends the process at once, with a last line that says what has the pets. While a call of the
+   * disk hangs, `process.exit` would wait for its thread for ever: then the process kills itself.
+   */
+  const endNow = (exitCode: number, event: string, details: LogDetails): never => {
+    const pets = app.durability();
+    lastLogger('error', event, { ...details, ...(pets === undefined ? {} : { pets }) });
+    if (app.isWriting()) running.kill(running.pid, 'SIGKILL');
+    return running.exit(exitCode);
+  };
+
+  /** Counts seconds in which the process runs: while it is suspended, nothing can be finished. */
+  const exitAtDeadline = (exitCode: number): void => {
+    let seconds = 0;
+    setInterval(() => {
+      seconds += 1;
+      if (seconds < STOP_DEADLINE_S) return;
+      const isSafe = [undefined, 'data file'].includes(app.durability());
+      endNow(isSafe ? exitCode : 1, 'Graceful shutdown timed out', { seconds });
+    }, 1000);
+  };
+
+  const stop = async (exitCode: number): Promise<never> => {
+    isStopping = true;
+    exitAtDeadline(exitCode);
+    try {
+      await stopServer(server, DRAIN_MS, () => app.drain());
+      await app.close();
+    } catch (error) {
+      logger('error', 'Graceful shutdown failed', { cause: messageOf(error) });
+      return running.exit(1);
+    }
+    logger('info', 'Stopped');
+    return running.exit(exitCode);
+  };
+
+  return {
+    isStopping: () => isStopping,
+    receive(signal) {
+      if (isStopping) endNow(1, 'Ended by a second signal', { signal });
+      logger('info', 'Stopping', { signal });
+      void stop(0);
+    },
+    stop,
+  };
+}
