@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import type { Exchange, Policy, ResponseSummary } from '../../src/core/http/handle-request.ts';
 import type { Operation } from '../../src/core/http/operation.ts';
-import { CHUNKED } from '../support/http/requests.ts';
+import { CHUNKED, EXPECT } from '../support/http/requests.ts';
 import { openBench } from './gate-bench.ts';
 import type { Http } from './modules.ts';
 
@@ -102,6 +102,14 @@ const METER = 'Authorization: bearer \t meter-key ';
 const NO_KEY = 'Authorization: Basic x';
 const CLOSE = '\r\nConnection: close\r\n';
 
+/** With a host and a key, a header of 255 fields. */
+const MANY: readonly string[] = Array<string>(253).fill('a:');
+
+/** A request with a body of one byte, and with so many fields in its trailer. */
+function trailed(line: string, fields: number): string {
+  return ask(line, [CHUNKED], `1\r\na\r\n0\r\n${'a:\r\n'.repeat(fields)}\r\n`);
+}
+
 type Case = (doors: Doors) => Promise<void>;
 
 /** Sends each request on a connection of its own, and looks for each text in what comes. */
@@ -126,6 +134,28 @@ export const LISTENER_CASES = {
     [ask('GET http://u@a/none', [NO_KEY]), ' 400 ', 'request target', CLOSE],
     [ask('GET *', [NO_KEY]), ' 400 ', '* is not for GET', CLOSE],
   ),
+  'A header of 255 fields is served, and one of more is 431, whatever follows': sees(
+    [ask('GET /open', MANY), ' 200 '],
+    [ask('GET /open', [...MANY, 'a:']), ' 431 ', '"headers_too_large"', '255', CLOSE, '<closed>'],
+    // The fields at its end are those that node:http has dropped.
+    [ask('GET /open', [...MANY, ...MANY, 'Host: b']), ' 431 ', CLOSE],
+    [ask('GET /open', [...MANY, ...MANY], 'a') + ask('GET /open'), ' 431 ', CLOSE],
+    [
+      ask('POST /v1/doors', [...MANY, ...MANY, CHUNKED], '1\r\na\r\n0\r\n\r\n') + ask('GET /open'),
+      ...[' 431 ', CLOSE],
+    ],
+    [ask('POST /v1/doors', [...MANY, ...MANY, EXPECT, 'Content-Length: 1']), ' 431 ', CLOSE],
+    [ask('GET /none', [...MANY, 'a:', NO_KEY]), ' 431 ', CLOSE],
+    // Its Content-Length is dropped, and the client sends all before it reads.
+    [ask('POST /v1/doors', [...MANY, ...MANY], 'x'.repeat(5_000_000)), ' 431 ', CLOSE],
+  ),
+  'A trailer of 255 fields is read, and one of more ends the connection, before a response with 431':
+    sees(
+      [trailed('POST /v1/doors', MANY.length + 2), ' 200 ', '\r\n\r\na'],
+      [trailed('POST /v1/doors', MANY.length + 3) + ask('GET /open'), ' 431 ', CLOSE, '<closed>'],
+      [trailed('POST /v1/doors', 1000) + ask('GET /open'), ' 431 ', CLOSE, '<closed>'],
+      [trailed('GET /open', 1000) + ask('GET /open'), ' 200 ', CLOSE, '<closed>'],
+    ),
   'Below the protected path an unknown path and method need a key first': sees(
     [ask('GET /v1/none', [NO_KEY]), ' 401 '],
     [ask('PUT /v1/doors', [NO_KEY]), ' 401 '],

@@ -31,7 +31,7 @@ export const SERVER_CASES = {
     const interval = Reflect.get(server, 'connectionsCheckingInterval');
     const times = [headersTimeout, requestTimeout, keepAliveTimeout, timeout, interval];
     assert.deepEqual(times, [10_000, 20_000, 65_000, 60_000, 1000]);
-    assert.deepEqual([maxConnections, server.maxHeadersCount], [1024, 0]);
+    assert.deepEqual([maxConnections, server.maxHeadersCount], [1024, 256]);
   },
   'Each error of node:http gets an Error body with its code': async (t, { createHttpServer }) => {
     const bench = await openBench(t, createHttpServer);

@@ -179,9 +179,9 @@ export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
     'The server has the limits of time and connections, and checks them every second',
   ],
   [
-    'keeps a thousand header fields',
+    'lets node:http keep as many header fields as fit into 16 KiB',
     SERVER,
-    'server.maxHeadersCount = 0;',
+    'server.maxHeadersCount = MAX_FIELDS + 1;',
     '',
     'The server has the limits of time and connections, and checks them every second',
   ],
@@ -230,7 +230,7 @@ export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
   [
     'keeps connections that have closed',
     SERVER,
-    "socket.once('close', () => connections.delete(socket));",
+    "socket.once('close', () => responses.delete(socket));",
     '',
     'The open connections of a server are known',
   ],
@@ -264,6 +264,34 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
     'checkFields(request);',
     '',
     'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  ],
+  [
+    'serves a header of any number of fields',
+    FIELDS,
+    'checkNumber(request.rawHeaders);',
+    '',
+    'A header of 255 fields is served, and one of more is 431, whatever follows',
+  ],
+  [
+    'does not see that node:http has dropped fields',
+    SERVER,
+    'MAX_FIELDS + 1',
+    'MAX_FIELDS - 31',
+    'A header of 255 fields is served, and one of more is 431, whatever follows',
+  ],
+  [
+    'serves a trailer of any number of fields',
+    BODY,
+    'checkNumber(request.rawTrailers);',
+    '',
+    'A trailer of 255 fields is read, and one of more ends the connection, before a response with 431',
+  ],
+  [
+    'keeps the connection behind a trailer of which fields were dropped',
+    LISTENER,
+    'areTooMany(rawTrailers) || ',
+    '',
+    'A trailer of 255 fields is read, and one of more ends the connection, before a response with 431',
   ],
   [
     'takes the first of two fields',
@@ -450,8 +478,8 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
   [
     'does not look at the trailer',
     LISTENER,
-    'return request.rawTrailers.some(',
-    'return [].some(',
+    'rawTrailers.some(isConnection)',
+    'false',
     'During a stop, and after Upgrade or a Connection in the trailer, a response is the last',
   ],
   [
@@ -464,7 +492,7 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
   [
     'does not pass on drain after CONNECT',
     SERVER,
-    "connections.get(socket)?.emit('drain')",
+    "responses.get(socket)?.emit('drain')",
     'undefined',
     'A long body is sent in pieces, as its client reads, also after CONNECT',
   ],

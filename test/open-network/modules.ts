@@ -8,7 +8,9 @@ export type OpenNetwork = Awaited<ReturnType<typeof importOpenNetwork>>;
 export async function importOpenNetwork(root = SOURCES) {
   const load = <Module>(name: string): Promise<Module> =>
     import(new URL(`extras/open-network/${name}.js`, root).href);
+  const http = await import(new URL('core/http/http-server.js', root).href);
   return {
+    ...(http as typeof import('../../src/core/http/http-server.ts')),
     ...(await load<typeof import('../../src/extras/open-network/open-network-server.ts')>(
       'open-network-server',
     )),

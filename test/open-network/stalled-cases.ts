@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import type { Server } from 'node:http';
 import type { TestContext } from 'node:test';
 import { LIMITS } from '../../src/core/http/limits.ts';
 import type { OpenNetwork } from './modules.ts';
@@ -11,6 +10,8 @@ import type { OpenNetwork } from './modules.ts';
 class WatchedSocket extends EventEmitter {
   bytesRead = 9;
   bytesWritten = 0;
+  /** The bytes that the client does not take, as far as the service has sent them. */
+  writableLength = 0;
   writable = true;
   isGivenAway = false;
   /** The bytes that the kernel has not accepted yet. */
@@ -40,40 +41,53 @@ class WatchedSocket extends EventEmitter {
 
   destroy(): void {
     this.closedAt ??= this.#now() / 1000;
+    this.emit('close');
   }
 
-  /** The first call of a lingering close. */
+  /** The first call of a lingering close, which ends when the client closes its side. */
   end(): void {
+    this.closedAt ??= this.#now() / 1000;
     this.writable = false;
-    this.destroy();
   }
 }
 
 /** Watches sockets of a server, on a clock that `pass` moves by seconds. */
-function watch(t: TestContext, { closeStalledConnections }: OpenNetwork, maxConnections = 1024) {
+function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
+  const { closeStalledConnections, responsesOf, createHttpServer } = extra;
   let second = 0;
   let check = (): void => assert.fail('Nothing is checked');
+  const sockets: WatchedSocket[] = [];
   t.mock.method(globalThis, 'setInterval', (run: () => void, ms: number) => {
     assert.equal(ms, 1000);
     check = run;
     return setTimeout(() => undefined, 0);
   });
   t.mock.method(performance, 'now', () => 1000 * second);
-  const server = new EventEmitter() as Server;
+  const server = createHttpServer(() => undefined);
+  // The sockets and responses are no real ones.
+  server.removeAllListeners();
+  const responses = responsesOf(server) as unknown as Map<WatchedSocket, object | undefined>;
   closeStalledConnections(server, { ...LIMITS, maxConnections });
   server.emit('listening');
   return {
     server,
     connect(): WatchedSocket {
       const socket = new WatchedSocket(() => 1000 * second);
+      sockets.push(socket);
+      responses.set(socket, undefined);
+      socket.once('close', () => responses.delete(socket));
       server.emit('connection', socket);
       return socket;
     },
     /** A request comes. Returns what ends its response. */
-    request(socket: WatchedSocket, event = 'request'): () => void {
+    request(socket: WatchedSocket): () => void {
       const response = { writableEnded: false, socket: socket as WatchedSocket | null };
-      server.emit(event, { socket }, response);
+      responses.set(socket, response);
       return () => Object.assign(response, { writableEnded: true, socket: null });
+    },
+    /** Which connections were closed, by their numbers. */
+    closed(): readonly number[] {
+      return [...sockets.entries()].flatMap(([i, { closedAt }]) => (closedAt ? [i] : []));
     },
     /** Runs the checks of so many seconds, with what happens before each. */
     pass(seconds: number, happens: (second: number) => void = () => undefined): void {
@@ -91,17 +105,11 @@ type Case = (t: TestContext, extra: OpenNetwork) => void;
 export const STALLED_CASES = {
   'A connection that does not take its response is closed after a minute': (t, extra) => {
     const { connect, request, pass } = watch(t, extra);
-    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-      const socket = connect();
-      request(socket, event);
-      const seconds: number[] = [];
-      // What is only queued is no progress.
-      pass(100, (second) => {
-        seconds.push(second);
-        socket.bytesWritten = socket._handle.writeQueueSize += 10;
-      });
-      assert.equal(seconds.indexOf(socket.closedAt!), 61);
-    }
+    const socket = connect();
+    request(socket);
+    // What is only queued is no progress.
+    pass(100, () => (socket.bytesWritten = socket._handle.writeQueueSize += 10));
+    assert.equal(socket.closedAt, 62);
   },
   'A connection that takes a byte every minute stays': (t, extra) => {
     const { connect, request, pass } = watch(t, extra);
@@ -151,38 +159,68 @@ export const STALLED_CASES = {
     pass(3);
     assert.deepEqual([held.probes, read.probes, ended.probes], [3, 0, 0]);
   },
-  'If all are taken but a part, the one without progress for the longest time goes': (t, extra) => {
-    const { server, connect, request, pass } = watch(t, extra, 64);
+  'If all are taken but a part, an unused one goes first, that without progress for the longest time':
+    (t, extra) => {
+      const { server, connect, request, pass, closed } = watch(t, extra, 64);
+      const sockets = Array.from({ length: 62 }, connect);
+      // Not these: one has a response to get, another program has taken one.
+      request(sockets[0]!);
+      sockets[1]!.isGivenAway = true;
+      // These later: they are idle between two requests.
+      for (const socket of sockets.slice(5)) request(socket)();
+      pass(3, (second) => {
+        if (second === 1) for (const socket of sockets.slice(4)) socket.bytesWritten += 1;
+      });
+      // It has had its last response, and does not close its side.
+      request(sockets[3]!)();
+      sockets[3]!.writable = false;
+      assert.deepEqual(closed(), []);
+      connect();
+      assert.deepEqual(closed(), [2]);
+      // It is not closed again, while its client has time to close its side.
+      server.emit('drop');
+      assert.deepEqual(closed(), [2, 3]);
+      // The one that is left made progress a moment ago.
+      sockets[4]!.bytesWritten += 1;
+      server.emit('drop');
+      assert.deepEqual(closed(), [2, 3, 5]);
+      for (const i of closed()) sockets[i]!.emit('close');
+      pass(2);
+      server.emit('drop');
+      assert.deepEqual(closed(), [2, 3, 5, 62]);
+    },
+  'If all are taken but a part, the slowest reader goes before an idle connection': (t, extra) => {
+    const { server, connect, request, pass, closed } = watch(t, extra, 64);
     const sockets = Array.from({ length: 62 }, connect);
-    // Not these: one has a response to get, another program has taken one, one is ending.
-    request(sockets[0]!);
-    sockets[1]!.isGivenAway = true;
-    sockets[2]!.writable = false;
-    pass(2, (second) => {
-      for (const socket of sockets.slice(5)) socket.bytesWritten += 1;
-      if (second === 1) sockets[4]!.bytesWritten += 1;
+    const [idle, waiting, honest, ...slow] = sockets as [WatchedSocket, ...WatchedSocket[]];
+    request(idle)();
+    // Of its response the service has sent nothing: its request waits for the store.
+    request(waiting!);
+    pass(1);
+    for (const socket of [honest!, ...slow]) {
+      request(socket);
+      // The buffers of the kernel take the beginning, however slow the client is.
+      socket.bytesWritten += socket === honest ? 1e6 : 1e7;
+      socket.writableLength = 1;
+    }
+    pass(1);
+    // It is known for none of them how slow it is.
+    server.emit('drop');
+    assert.deepEqual(closed(), [0]);
+    idle.emit('close');
+    request(connect())();
+    // The honest one takes more than the others, but in bursts.
+    pass(20, (second) => {
+      if (second % 4 === 0) honest!.bytesWritten += 4000;
+      for (const [i, socket] of slow.entries()) socket.bytesWritten += 300 - i;
     });
-    const closed = (): number[] => sockets.flatMap(({ closedAt }, i) => (closedAt ? [i] : []));
-    assert.deepEqual(closed(), []);
-    connect();
-    assert.deepEqual(closed(), [3]);
-    server.emit('drop');
-    assert.deepEqual(closed(), [3]);
-    pass(1, () => {
-      for (const socket of sockets.slice(5)) socket.bytesWritten += 1;
-    });
-    server.emit('drop');
-    assert.deepEqual(closed(), [3, 4]);
-    // The others made progress a moment ago.
-    server.emit('drop');
-    assert.deepEqual(closed(), [3, 4]);
-  },
-  'A connection that has closed is no longer counted': (t, extra) => {
-    const { connect, pass } = watch(t, extra, 64);
-    const sockets = Array.from({ length: 62 }, connect);
+    for (let slowest = 61; slowest > 1; slowest -= 1) {
+      connect();
+      assert.equal(closed()[1], slowest);
+    }
+    // No slow one is left. The idle one has not been there for long.
     pass(2);
-    sockets[0]!.emit('close');
     connect();
-    assert.ok(sockets.every(({ closedAt }) => closedAt === undefined));
+    assert.equal(closed().length, 62);
   },
 } as const satisfies Readonly<Record<string, Case>>;

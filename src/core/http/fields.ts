@@ -15,6 +15,9 @@ import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { httpError, malformed, unsupportedVersion } from './http-error.ts';
 
+/** The most fields of a header, or of a trailer: 16 KiB would hold 4,000, at 100 bytes for each. */
+export const MAX_FIELDS = 255;
+
 /**
  * Returns the field with this name, which is given in small letters. Several lines of one field are
  * joined with a comma and a space. No host, credential or type has these, so such a field is
@@ -35,6 +38,20 @@ export function fieldOf({ rawHeaders }: IncomingMessage, name: string): string |
 }
 
 /**
+ * Returns true if a header or a trailer has more fields than are allowed. Then node:http has
+ * silently dropped some, perhaps a second Host, and nothing can be concluded from the others.
+ */
+export function areTooMany(rawFields: readonly string[]): boolean {
+  return rawFields.length > 2 * MAX_FIELDS;
+}
+
+/** Throws the error (431) of a header or a trailer with too many fields. */
+export function checkNumber(rawFields: readonly string[]): void {
+  if (!areTooMany(rawFields)) return;
+  throw httpError('headers_too_large', `There are more than ${MAX_FIELDS} header fields`);
+}
+
+/**
  * Returns true if a body follows the header. Before the end of the request, node:http has no other
  * sign of a body.
  */
@@ -43,8 +60,12 @@ export function announcesBody(request: IncomingMessage): boolean {
   return Number(fieldOf(request, 'content-length') ?? 0) > 0;
 }
 
-/** Throws the error of a request that breaks a rule of the version, Transfer-Encoding or Host. */
+/**
+ * Throws the error of a request that has too many fields, or breaks a rule of the version,
+ * Transfer-Encoding or Host.
+ */
 export function checkFields(request: IncomingMessage): void {
+  checkNumber(request.rawHeaders);
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) throw unsupportedVersion(`HTTP/${request.httpVersion}`);
   const transferEncoding = fieldOf(request, 'transfer-encoding');

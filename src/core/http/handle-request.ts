@@ -14,7 +14,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cut, quote } from '../base/quote.ts';
 import { authenticate, type ApiKey, type ApiKeys } from './authentication.ts';
-import { announcesBody, checkFields, fieldOf } from './fields.ts';
+import { announcesBody, areTooMany, checkFields, fieldOf } from './fields.ts';
 import { HttpError, httpError, malformed, type FieldList } from './http-error.ts';
 import { emptyResponse, errorResponse, sendResponse, type HttpResponse } from './http-response.ts';
 import { lingeringClose } from './lingering-close.ts';
@@ -202,7 +202,9 @@ function endsConnection({ request, path }: Exchange): boolean {
   // After a request to upgrade, node:http discards all bytes that came with it.
   if (fieldOf(request, 'upgrade') !== undefined) return true;
   // The parser obeys a Connection field in the trailer, and reads no request after it.
-  return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
+  const { rawTrailers } = request;
+  const isConnection = (text: string): boolean => /^(?:proxy-)?connection$/i.test(text);
+  return areTooMany(rawTrailers) || rawTrailers.some(isConnection);
 }
 
 function unknownPath(path: string, hint: string): HttpError {

@@ -13,7 +13,7 @@
 import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { announcesBody } from './fields.ts';
+import { announcesBody, MAX_FIELDS } from './fields.ts';
 import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
 import type { Listener } from './handle-request.ts';
 import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
@@ -39,24 +39,23 @@ export function createHttpServer(
   const server = createServer(options);
   server.maxConnections = options.maxConnections;
   server.timeout = options.timeout;
-  // By default node:http silently drops the fields after the thousandth, a second Host among them.
-  server.maxHeadersCount = 0;
+  // Of the fields beyond it node:http keeps none: with one more than is allowed, it is seen.
+  server.maxHeadersCount = MAX_FIELDS + 1;
   // A client that half-closes its connection still gets its responses. There is no option for it.
   Object.assign(server, { httpAllowHalfOpen: true });
 
-  /** The open connections, each with the response that was begun last. */
-  const connections = new Map<Socket, ServerResponse | undefined>();
-  connectionsOfServers.set(server, connections);
+  const responses = new Map<Socket, ServerResponse | undefined>();
+  responsesOfServers.set(server, responses);
   server.on('connection', (socket) => {
-    connections.set(socket, undefined);
-    socket.once('close', () => connections.delete(socket));
+    responses.set(socket, undefined);
+    socket.once('close', () => responses.delete(socket));
     // node:http calls this after a last response.
     socket.destroySoon = () => lingeringClose(socket);
     gate.open(socket);
   });
 
   const serve: Listener = (request, response) => {
-    connections.set(request.socket, response);
+    responses.set(request.socket, response);
     // After a response, node:http discards the body by running its stream to the end, unless
     // something has read from the stream. `read(0)` counts as reading. Measured on Node 20, it
     // saves 10 % of a short request. Node 24 and later need no call (optimizeEmptyRequests).
@@ -78,7 +77,7 @@ export function createHttpServer(
     // Behind a last response it is discarded, too: node:http has stopped the reading for that.
     if (!socket.writable) return void socket.resume();
     // A long response that is in progress waits for this event.
-    socket.on('drain', () => connections.get(socket)?.emit('drain'));
+    socket.on('drain', () => responses.get(socket)?.emit('drain'));
     // It names a host, not a path of this service: no method is allowed.
     end(socket, httpError('method_not_allowed', 'CONNECT is not supported', ['Allow', '']));
   });
@@ -94,10 +93,16 @@ export function createHttpServer(
 
 /** Returns the open connections of a server that createHttpServer made. */
 export function connectionsOf(server: Server): ReadonlySet<Socket> {
-  return new Set(connectionsOfServers.get(server)?.keys());
+  return new Set(responsesOf(server).keys());
 }
 
-const connectionsOfServers = new WeakMap<Server, ReadonlyMap<Socket, unknown>>();
+/** Returns its open connections as they change, each with the response that was begun last. */
+export function responsesOf(server: Server): Responses {
+  return responsesOfServers.get(server) ?? new Map();
+}
+
+type Responses = ReadonlyMap<Socket, ServerResponse | undefined>;
+const responsesOfServers = new WeakMap<Server, Responses>();
 
 /** Converts the error of node:http's `clientError` event. */
 function toHttpError(error: ParserError, maxHeaderSize: number): HttpError {

@@ -8,7 +8,7 @@
  *     http-server.ts            its bytes are not HTTP, or it asks for CONNECT
  *     stalled-connections.ts    it makes no progress, or too many are open and it is idle longest
  *     handle-request.ts         after a response: the rest of its request is not read, or breaks a
- *                               rule of HTTP, or the service stops
+ *                               rule of HTTP, or has too many fields, or the service stops
  *     stop-server.ts            it is idle during a stop, or busy when the time of the stop ends
  */
 

@@ -7,7 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { announcesBody, fieldOf } from './fields.ts';
+import { announcesBody, checkNumber, fieldOf } from './fields.ts';
 import { httpError, type HttpError } from './http-error.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
@@ -18,7 +18,7 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Resolves with the body, which may be empty. Rejects with an HttpError (413), with
+ * Resolves with the body, which may be empty. Rejects with an HttpError (413, 431), with
  * ClientGoneError, or with a plain Error (a 500) if other code of the process, such as a body
  * parser, has read it.
  */
@@ -32,7 +32,10 @@ export async function readBody(
   const isWaiting = fieldOf(request, 'expect') !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
   // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
-  return announcesBody(request) ? readBytes(request, limitBytes) : EMPTY;
+  if (!announcesBody(request)) return EMPTY;
+  const body = await readBytes(request, limitBytes);
+  checkNumber(request.rawTrailers);
+  return body;
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);

@@ -7,51 +7,72 @@
  * client that takes one byte of its response a minute stays, and one that takes none is closed
  * after a minute, whatever it sends. One pass per second checks all connections.
  *
- * If nearly all connections are in use, each new one closes another: the one that has been without
- * progress for the longest time, whether it is idle, was never used, or has sent part of a header.
+ * If nearly all connections are in use, each new one closes another, of the first of these kinds
+ * that there is:
+ *
+ *     kind    a connection                                which of them
+ *     unused  that had no response yet, or is closing     without progress for the longest time
+ *     slow    whose client takes less than is sent to it  the one that takes the least
+ *     idle    between two requests                        without progress for the longest time
+ *
+ * For example, 1,000 clients take 200 bytes of a response a second, another one takes 20 KB, and
+ * ten connections of a pool are idle. A newcomer gets the place of one of the thousand. A response
+ * that has not begun is not slow: its request may wait for the store.
  */
 
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { responsesOf } from '../../core/http/http-server.ts';
 import type { Limits } from '../../core/http/limits.ts';
 import { lingeringClose } from '../../core/http/lingering-close.ts';
 
 /** Checks the connections of a server while it listens. */
 export function closeStalledConnections(server: Server, limits: Limits): void {
   const { timeout, keepAliveTimeout, headersTimeout, maxConnections } = limits;
-  const connections = new Map<Socket, Connection>();
+  const responses = responsesOf(server);
+  const progresses = new WeakMap<Socket, Progress>();
   const spare = Math.floor(maxConnections * SPARE);
   const makeRoom = (): void => {
-    const longest = longestIdle(connections.values());
-    if (longest !== undefined) lingeringClose(longest.socket);
+    let found: Socket | undefined;
+    let least: Rank = STAYS;
+    for (const [socket, response] of responses) {
+      const rank = rankOf(socket, response, progresses.get(socket)!);
+      const isOfKind = rank.kind === least.kind;
+      if (isOfKind ? rank.figure >= least.figure : rank.kind > least.kind) continue;
+      found = socket;
+      least = rank;
+    }
+    if (found === undefined) return;
+    if (least.kind === SLOW || !found.writable) {
+      found.destroy();
+    } else {
+      // From now on it is closing, and has a moment for that.
+      progresses.set(found, { ...progresses.get(found)!, at: performance.now() });
+      lingeringClose(found);
+    }
   };
   server.on('connection', (socket) => {
-    const progress = { isDue: false, sentBytes: 0, at: performance.now() };
-    connections.set(socket, { socket, latest: undefined, progress });
-    socket.once('close', () => connections.delete(socket));
-    if (connections.size > maxConnections - spare) makeRoom();
+    const at = performance.now();
+    progresses.set(socket, { isDue: false, sentBytes: 0, at, pace: undefined });
+    if (responses.size > maxConnections - spare) makeRoom();
   });
   server.on('drop', makeRoom);
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, ({ socket }, response) => {
-      const connection = connections.get(socket);
-      if (connection !== undefined) connection.latest = response;
-    });
-  }
   // node:http's own timeout would count any byte.
   server.timeout = 0;
   const idleLimit = ({ bytesRead }: Socket): number =>
     bytesRead === 0 ? keepAliveTimeout : keepAliveTimeout + headersTimeout;
   const check = (): void => {
-    const at = performance.now();
-    for (const connection of connections.values()) {
-      const { socket, progress } = connection;
-      const isDue = isResponseDue(connection);
+    const now = performance.now();
+    for (const [socket, response] of responses) {
+      const progress = progresses.get(socket)!;
+      const isDue = isResponseDue(response);
       const sentBytes = sentBytesOf(socket);
-      if (progress.isDue !== isDue || progress.sentBytes !== sentBytes) {
-        connection.progress = { isDue, sentBytes, at };
-      } else if (at - progress.at > (isDue ? timeout : idleLimit(socket))) {
-        if (isDue || !isGivenAway(socket)) socket.destroy();
+      const pace = paceOf(socket, sentBytes, progress);
+      const isMoving = progress.isDue !== isDue || progress.sentBytes !== sentBytes;
+      const at = isMoving ? now : progress.at;
+      progresses.set(socket, { isDue, sentBytes, at, pace });
+      if (now - at > (isDue ? timeout : idleLimit(socket)) && (isDue || !isGivenAway(socket))) {
+        socket.destroy();
       }
       // A socket that is not read reports a reset only if it is written to.
       if (socket.isPaused() && socket.writable) socket.write('');
@@ -63,37 +84,57 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
   });
 }
 
-interface Connection {
-  readonly socket: Socket;
-  /** The response to the request that came last. */
-  latest: ServerResponse | undefined;
-  /** The last progress that was seen. `at` is by performance.now(). */
-  progress: { readonly isDue: boolean; readonly sentBytes: number; readonly at: number };
+/** The progress of a connection, as the last check saw it. */
+interface Progress {
+  readonly isDue: boolean;
+  readonly sentBytes: number;
+  /** When one of these two changed last, by performance.now(). */
+  readonly at: number;
+  /**
+   * How many bytes the client of a slow connection takes between two checks. Infinity at the first
+   * of them: until then the buffers of the kernel took all.
+   */
+  readonly pace: number | undefined;
 }
+
+/** Which connection is closed to make room: the one of the least kind, and of these the least. */
+interface Rank {
+  readonly kind: number;
+  readonly figure: number;
+}
+
+const UNUSED = 1;
+const SLOW = 2;
+const IDLE = 3;
+const STAYS: Rank = { kind: Infinity, figure: Infinity };
 
 /** The part of the connections that is kept free, so that a new one need not be refused. */
 const SPARE = 1 / 32;
 /** A connection that made progress a shorter time ago is not closed to make room. */
 const MIN_IDLE_MS = 1000;
+/** How much the last second counts in a pace: a client that reads slowly takes in bursts. */
+const LATEST = 1 / 8;
 
-/** Returns the connection that has been idle for the longest time, and is still open. */
-function longestIdle(connections: Iterable<Connection>): Connection | undefined {
-  let longest: Connection | undefined;
-  let at = performance.now() - MIN_IDLE_MS;
-  for (const connection of connections) {
-    const { socket, progress } = connection;
-    const isIdle = !isResponseDue(connection) && progress.sentBytes === sentBytesOf(socket);
-    if (!isIdle || progress.at >= at || !socket.writable || isGivenAway(socket)) continue;
-    longest = connection;
-    at = progress.at;
-  }
-  return longest;
+function paceOf(socket: Socket, sentBytes: number, before: Progress): number | undefined {
+  const taken = sentBytes - before.sentBytes;
+  if (socket.writableLength === 0) return undefined;
+  if (before.pace === undefined) return Infinity;
+  return before.pace === Infinity ? taken : before.pace + (taken - before.pace) * LATEST;
 }
 
-/** Returns true until the latest response, and so all before it, has gone out. */
-function isResponseDue({ latest }: Connection): boolean {
+function rankOf(socket: Socket, response: ServerResponse | undefined, progress: Progress): Rank {
+  const { sentBytes, at, pace = Infinity } = progress;
+  if (isGivenAway(socket)) return STAYS;
+  if (pace < Infinity) return { kind: SLOW, figure: pace };
+  const isIdle = !isResponseDue(response) && sentBytes === sentBytesOf(socket);
+  if (!isIdle || performance.now() - at <= MIN_IDLE_MS) return STAYS;
+  return { kind: response === undefined || !socket.writable ? UNUSED : IDLE, figure: at };
+}
+
+/** Returns true until the response, and so all before it, has gone out. */
+function isResponseDue(response: ServerResponse | undefined): boolean {
   // node:http removes the socket from a response that has gone out.
-  return latest !== undefined && !(latest.writableEnded && latest.socket === null);
+  return response !== undefined && !(response.writableEnded && response.socket === null);
 }
 
 /**
