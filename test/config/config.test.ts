@@ -1,7 +1,8 @@
 /**
  * The configuration of the process. Its settings: each is read alike from its variable and from its
  * flag, and each mistake is reported once, under the name that was typed, without a password. Its
- * API keys: the variable, the file, its lines, and what can be a key.
+ * API keys: the variable, the file, its lines, and what can be a key. The settings of an extra are
+ * in a file of its name.
  */
 
 import assert from 'node:assert/strict';
@@ -14,45 +15,22 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyErrors, type ApiKeyOption } from '../../src/core/app/api-keys.ts';
 import { readApiKeys, readApiKeysFile } from '../../src/process/read-api-keys.ts';
-import { readCommandLine } from '../../src/process/command-line.ts';
 import { HELP } from '../../src/process/commands.ts';
-import { PROCESS_SETTINGS, readConfig, SERVICE_FLAGS } from '../../src/process/config.ts';
+import { PROCESS_SETTINGS } from '../../src/process/config.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import {
+  assertDisguisesRefused,
+  mistakesIn,
+  read,
+  testMistakes,
+  testOptions,
+  testSetting,
+} from './read.ts';
 
-type Env = Readonly<Record<string, string>>;
-
-/**
- * Reads a configuration on a disk that has only the given files. `options` are those that are
- * given, without the API keys.
- */
-async function read(env: Env, args: readonly string[], files: Env = {}) {
-  const line = readCommandLine(args, { flags: SERVICE_FLAGS });
-  const config = await readConfig(line, env, async (path) => {
-    const text = files[path];
-    if (text !== undefined) return text;
-    throw new Error(`ENOENT: no such file or directory, open '${path}'`);
-  });
-  const { apiKeys, ...options } = config.options;
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { config, options: Object.fromEntries(given), apiKeys, mistakes: line.mistakes };
-}
-
-/** Resolves with all that is wrong. */
-async function mistakesIn(...given: Parameters<typeof read>): Promise<readonly string[]> {
-  return (await read(...given)).mistakes;
-}
-
-const SHOP = 'https://shop.example';
-const BOTH = ['http://a.example:8000', 'https://b.example'];
 const HUGE = '99999999999999999999';
+const A_PATH = 'the path of a file, without a slash at its end, or its file: URL';
 
-/** What texts of a setting mean, what else it must be, and texts that it cannot be. */
-const ROWS: readonly (readonly [
-  option: string,
-  valid: Readonly<Record<string, unknown>>,
-  expected?: string,
-  invalid?: readonly string[],
-])[] = [
+for (const row of [
   [
     'port',
     { 0: 0, 8081: 8081, 65535: 65_535, '0080': 80 },
@@ -69,136 +47,28 @@ const ROWS: readonly (readonly [
   [
     'dataFile',
     { 'a b/ü.json': resolve('a b/ü.json'), '-x': resolve('-x'), 'file:///p.json': '/p.json' },
-    'the path of a file, without a slash at its end, or its file: URL',
+    A_PATH,
     ['pets/', 'file://host/x'],
   ],
   ['bodyLimitBytes', { 1: 1, 5242880: 5_242_880 }, 'an integer from 1 to 5242880', ['0', '1.5']],
   ['idleTimeout', { 1: 1, 86400: 86_400 }, 'an integer from 1 to 86400', ['0', '86401', '65s']],
-  ['accessLog', { on: true, off: false }, 'on or off', ['yes', 'true']],
-  ['page', { on: true, off: false }, 'on or off', ['no']],
-  [
-    'corsOrigins',
-    { '*': ['*'], [SHOP]: [SHOP], [BOTH.join(', ')]: BOTH },
-    'an origin such as https://shop.example, or *',
-    ['*,shop.example', '*,data:x', '*,'],
-  ],
-];
-
-for (const [option, valid, expected, invalid = []] of ROWS) {
-  const setting = PROCESS_SETTINGS.find((one) => one.option === option)!;
-  const [variable, flag] = [setting.variable, `--${setting.flag}`];
-  test(`${variable} and ${flag} are read alike`, async () => {
-    const valueIn = async (...given: Parameters<typeof read>): Promise<unknown> => {
-      const { config, mistakes } = await read(...given);
-      assert.deepEqual(mistakes, []);
-      return { ...config, ...config.options }[option as 'port'];
-    };
-    for (const [text, value] of Object.entries(valid)) {
-      assert.deepEqual(await valueIn({ [variable]: text }, []), value);
-      // The flag overrides the variable.
-      assert.deepEqual(await valueIn({ [variable]: 'not this' }, [flag, text]), value);
-      assert.deepEqual(await valueIn({}, [`${flag}=${text}`]), value);
-    }
-    for (const text of invalid) {
-      const part = text.split(',').at(-1)!;
-      // A number is shown as such.
-      const mistake = `must be ${expected}, not ${/^[0-9]{1,15}$/.test(part) ? part : `"${part}"`}`;
-      assert.deepEqual(await mistakesIn({ [variable]: text }, []), [`${variable} ${mistake}`]);
-      assert.deepEqual(await mistakesIn({}, [`${flag}=${text}`]), [`${flag} ${mistake}`]);
-    }
-  });
+] as const) {
+  testSetting(row);
 }
 
-/** The options that do not say where the pets are. */
-const OTHERS = {
-  prefix: '',
-  bodyLimitBytes: 65_536,
-  accessLog: false,
-  page: true,
-  corsOrigins: [],
-};
-const DEFAULTS = { ...OTHERS, dataFile: resolve('data/pets.json') };
-const ON_ETCD = {
-  PETSTORE_ETCD_CA_FILE: 'ca.pem',
-  PETSTORE_ETCD_CERT_FILE: 'cert.pem',
-  PETSTORE_ETCD_KEY_FILE: 'key.pem',
-  PETSTORE_ETCD_USER: 'pets',
-  PETSTORE_ETCD_PASSWORD_FILE: 'password',
-  PETSTORE_MEMORY: 'off',
-  // The greatest limit on etcd.
-  PETSTORE_BODY_LIMIT: '1048576',
-};
+const DEFAULTS = { dataFile: resolve('data/pets.json') };
 
-/** Arguments and variables, and the options that they are. */
-const OPTIONS: readonly (readonly [args: string, env: Env, options: object])[] = [
+testOptions([
   ['', {}, DEFAULTS],
   ['', Object.fromEntries(PROCESS_SETTINGS.map(({ variable }) => [variable, ''])), DEFAULTS],
-  ['--memory --port=8080', {}, { ...OTHERS, memory: true }],
-  ['--memory off --access-log', {}, { ...DEFAULTS, accessLog: true }],
+  ['--memory --port=8080', {}, { memory: true }],
+  ['--memory off', {}, DEFAULTS],
   // In memory, a data file is used only if it is named.
-  [
-    '--memory',
-    { PETSTORE_DATA_FILE: 'p.json' },
-    { ...OTHERS, memory: { dataFile: resolve('p.json') } },
-  ],
-  [
-    '--etcd-prefix shop/ --etcd=https://a:2379,https://b:2379',
-    ON_ETCD,
-    {
-      ...OTHERS,
-      etcd: {
-        endpoints: ['https://a:2379', 'https://b:2379'],
-        ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
-        ...{ user: 'pets', passwordFile: 'password' },
-      },
-      bodyLimitBytes: 1_048_576,
-    },
-  ],
-];
+  ['--memory', { PETSTORE_DATA_FILE: 'p.json' }, { memory: { dataFile: resolve('p.json') } }],
+]);
 
-for (const [args, env, expected] of OPTIONS) {
-  test(`${args} with ${Object.keys(env).join()} is read as ${JSON.stringify(expected)}`, async () => {
-    const { config, options, mistakes } = await read(env, args === '' ? [] : args.split(' '));
-    assert.deepEqual([options, mistakes], [expected, []]);
-    assert.deepEqual([config.host, config.port], ['127.0.0.1', 8080]);
-    assert.match(config.generatedKey ?? '', /^[\w-]{32}$/);
-    assert.deepEqual(config.options.apiKeys, [config.generatedKey]);
-  });
-}
-
-/** Texts that only look like a path, and what they must be. */
-const DISGUISED: readonly (readonly [expected: string, ...texts: string[]])[] = [
-  ['without quotes around it', '"/data/pets.json"', "'pets.json'", '`x`', '"x "'],
-  ['without whitespace at its ends', '/data/pets.json\n', 'pets.json\r', ' pets.json', 'x\u00a0'],
-  ['without control characters', 'a\0b', 'a\x1bb'],
-  [
-    'without ~ or $ at its beginning, which only a shell replaces (./~ is a name)',
-    ...['~/pets.json', '~me/pets.json', '$HOME/pets.json', '${DATA}/pets.json'],
-  ],
-  ...(platform() === 'win32'
-    ? []
-    : [['a path of this system, without a drive', 'C:\\pets.json'] as const]),
-];
-
-/** Every setting whose text is free; those for etcd need endpoints, and each other. */
-const FREE = PROCESS_SETTINGS.filter(({ option, parser }) => {
-  return option !== 'apiKeys' && !/number|on\|off|url/.test(parser.placeholder);
-});
-
-test('A text that only looks like a path, an address or a name is refused, and quoted', async () => {
-  const etcd = { PETSTORE_ETCD: 'https://e:1', ...ON_ETCD };
-  assert.equal(FREE.length, 10);
-  for (const { option, variable } of FREE) {
-    for (const [expected, ...texts] of DISGUISED) {
-      for (const text of texts) {
-        const others = option.startsWith('etcd.') ? etcd : {};
-        const mistakes = await mistakesIn({ ...others, [variable]: text }, []);
-        // It may be an API key that was meant for the other variable.
-        const shown = option === 'apiKeysFile' ? '' : `, not ${JSON.stringify(text)}`;
-        assert.deepEqual(mistakes, [`${variable} must be ${expected}${shown}`]);
-      }
-    }
-  }
+test('A text that only looks like a path or an address is refused, and quoted', async () => {
+  assert.equal(await assertDisguisesRefused(/^(?!etcd)/), 4);
   const { options, mistakes } = await read({ PETSTORE_DATA_FILE: './~/$x "y"' }, []);
   assert.deepEqual([options['dataFile'], mistakes], [resolve('~/$x "y"'), []]);
 });
@@ -232,44 +102,8 @@ test('A flag that npm took for itself is a mistake, with the way to pass it on',
   }
 });
 
-const ETCD = 'PETSTORE_ETCD=http://e:1';
-const URLS = '--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not';
-const IN_ORIGIN = '--cors-origin must be https://shop.example, not';
-const NO_ETCD = 'PETSTORE_ETCD_PREFIX requires PETSTORE_ETCD or --etcd';
-
-/** Variables and arguments, separated by blanks, and the one mistake in them. */
-const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
-  [`${ETCD} PETSTORE_DATA_FILE=p.json`, 'PETSTORE_ETCD cannot be combined with PETSTORE_DATA_FILE'],
-  ['--etcd http://e:1 --memory', '--etcd cannot be combined with --memory'],
-  ['--memory --data-file x/', `--data-file must be ${ROWS[3]![2]}, not "x/"`],
-  ['--cors-origin *,https://shop.example/', `${IN_ORIGIN} "https://shop.example/"`],
-  ['--cors-origin HTTPS://me:secret@shop.example', `${IN_ORIGIN} "HTTPS://…@shop.example"`],
-  ['PETSTORE_ETCD_PREFIX=a/', NO_ETCD],
-  ['PETSTORE_ETCD_PREFIX=a/ PETSTORE_DATA_FILE=p.json', NO_ETCD],
-  ...['e:2379', 'http://e:1/path', 'ftp://e', 'http://', 'http://e?x', ''].map(
-    (url) => [`--etcd http://e:1,${url}`, `${URLS} "${url}"`] as const,
-  ),
-  ['--etcd http://user:secret@e:1', `${URLS} "http://…@e:1"`],
-  ['--etcd user:sec//ret@e:1', `${URLS} "…@e:1"`],
-  ['--etcd http://e:1,http://E:1/', '--etcd has http://e:1 twice'],
-  [
-    `${ETCD} --etcd-prefix pets`,
-    '--etcd-prefix must be visible ASCII characters that end in a slash, not "pets"',
-  ],
-  ...[
-    ['CERT_FILE', 'KEY_FILE'],
-    ['KEY_FILE', 'CERT_FILE'],
-    ['USER', 'PASSWORD_FILE'],
-    ['PASSWORD_FILE', 'USER'],
-  ].map(([one, other]) => {
-    const given = `PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_${one}=x`;
-    return [given, `PETSTORE_ETCD_${one} requires PETSTORE_ETCD_${other}`] as const;
-  }),
-  [`${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`, 'PETSTORE_ETCD_CA_FILE requires an https:// endpoint'],
-  ...['1048577', '5242881'].map((limit) => {
-    const mistake = `must be an integer from 1 to 1048576 on etcd, not ${limit}`;
-    return [`${ETCD} --body-limit ${limit}`, `--body-limit ${mistake}`] as const;
-  }),
+testMistakes([
+  ['--memory --data-file x/', `--data-file must be ${A_PATH}, not "x/"`],
   ...[
     ['PETSTORE_DATAFILE=x', 'PETSTORE_DATA_FILE'],
     ['PETSTORE_PORT=9999', 'PORT'],
@@ -278,27 +112,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ].map(([given = '', meant]) => {
     return [given, `Unknown variable ${given.split('=')[0]}: did you mean ${meant}?`] as const;
   }),
-];
-
-test('What is wrong with options of etcd is found without its endpoints, too', async () => {
-  const env = { PETSTORE_ETCD_PREFIX: 'a', PETSTORE_ETCD_CERT_FILE: 'x' };
-  assert.deepEqual(await mistakesIn(env, []), [
-    'PETSTORE_ETCD_PREFIX must be visible ASCII characters that end in a slash, not "a"',
-    NO_ETCD,
-    'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD or --etcd',
-    'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD_KEY_FILE',
-  ]);
-});
-
-for (const [given, mistake] of MISTAKES) {
-  test(`${given} is a mistake: ${mistake}`, async () => {
-    const words = given.split(' ');
-    const variables = words.filter((word) => /^[A-Z_]+=/.test(word));
-    const env = Object.fromEntries(variables.map((word) => word.split(/=(.*)/, 2))) as Env;
-    const args = words.filter((word) => !variables.includes(word));
-    assert.deepEqual(await mistakesIn(env, args), [mistake]);
-  });
-}
+]);
 
 test('Variables that Kubernetes sets for Services named petstore or petstore-… are ignored', async () => {
   for (const service of ['PETSTORE', 'PETSTORE_ETCD', 'PETSTORE_V2_API']) {

@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { apiKeyErrors } from '../../src/core/app/api-keys.ts';
 import { whyUnsupported, VERSION } from '../../src/core/base/version.ts';
-import type { Command, Context } from '../../src/process/command-line.ts';
-import { COMMANDS, HELP, runProgram } from '../../src/process/commands.ts';
+import { COMMANDS, HELP } from '../../src/process/commands.ts';
 import { openFileStore } from '../../src/core/store/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
@@ -22,7 +21,6 @@ import {
   end,
   listPets,
   portOf,
-  runNode,
   runScript,
   SERVER_JS,
   startFor,
@@ -32,6 +30,7 @@ import { needs } from '../support/process/program.ts';
 import { readText } from '../support/project.ts';
 import { createRandom } from '../support/random.ts';
 import { testScript } from '../support/script.ts';
+import { A_PATH, NOT_CONFIGURED, testCalls, type Call } from './calls.ts';
 
 /** A folder with one data file of each kind. */
 const folder = tempDir({
@@ -87,21 +86,14 @@ fs.symlinkSync('nowhere.json', at('dangling.json'));
 execFileSync('mkfifo', [at('pipe')]);
 
 const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
-const NOT_CONFIGURED = /^petstore: As configured, the service has no data file: /;
-const URLS = 'must be 1 to 100 URLs such as http://127.0.0.1:2379, without a path or a password';
-const A_PATH = 'the path of a file, without a slash at its end, or its file: URL';
-const ENDS = 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
 
-type Env = Readonly<Record<string, string>>;
-
-/** Arguments, environment, exit code, and all of the one stream that is not empty. */
-const CALLS: readonly (readonly [string, Env, number, string | RegExp])[] = [
+const CALLS: readonly Call[] = [
   // Help and version are shown whatever else is given, even mistakes.
   ['--help', { PORT: 'a mistake' }, 0, HELP],
   ['-h', {}, 0, HELP],
   ['--version --help', {}, 0, HELP],
   ['--port 1 --version --what', {}, 0, `${VERSION}\n`],
-  ...Object.keys(COMMANDS).flatMap((name): readonly (typeof CALLS)[number][] => [
+  ...Object.keys(COMMANDS).flatMap((name): readonly Call[] => [
     [`help ${name}`, {}, 0, new RegExp(`^Usage: petstore (${name}\\b|\\[opt)`, 'm')],
     [`${name} --xxxxxxx`, {}, 2, /^petstore: Unknown option --xxxxxxx: see --help\n/],
   ]),
@@ -129,7 +121,6 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ['check-data', { PETSTORE_DATA_FILE: '' }, 1, NO_FILE],
   ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /mine\.json: 0 /],
   ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
-  ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
   ['check-data x/', {}, 2, `petstore: FILE must be ${A_PATH}, not "x/"\n`],
   [
     'check-data',
@@ -140,70 +131,9 @@ petstore: PETSTORE_MEMORY must be on or off, not "x"
 petstore: PETSTORE_DATA_FILE must be ${A_PATH}, not "x/"
 `,
   ],
-  ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
-  ['init-etcd --etcd', {}, 2, 'petstore: --etcd needs a value\n'],
-  ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
-  ...['copy-pets', 'copy-pets --from a --to b'].map((args): (typeof CALLS)[number] => {
-    return [args, { PETSTORE_ETCD: 'nope' }, 2, `petstore: ${ENDS}\n`];
-  }),
-  [
-    'copy-pets --from= --to-etcd nope --etcd-prefix x',
-    {},
-    2,
-    /^petstore: --from needs a value\npetstore: --to-etcd must .*\npetstore: --etcd-prefix must .*\n$/,
-  ],
-  [
-    'copy-pets --from a/ --to-etcd',
-    {},
-    2,
-    `petstore: --to-etcd needs a value\npetstore: --from must be ${A_PATH}, not "a/"\n`,
-  ],
-  // It does not check the settings of the service that are not for etcd.
-  [
-    'copy-pets --to a --from-etcd http://e:1 --etcd-prefix x',
-    {
-      ...{ PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
-      ...{ PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
-    },
-    2,
-    /^petstore: Unknown variable PETSTORE_ETCD_TLS.*\npetstore: --etcd-prefix must.*\npetstore: PETSTORE_ETCD_USER requires PETSTORE_ETCD_PASSWORD_FILE\n$/,
-  ],
 ];
 
-/** Runs a command in this process, which takes a tenth of the time of another one. */
-async function runHere(args: readonly string[], cwd: string, env: Env) {
-  let [stdout, stderr] = ['', ''];
-  const context: Context = {
-    env,
-    print: (text) => void (stdout += text.endsWith('\n') ? text : `${text}\n`),
-    printError: (text) => void (stderr += `petstore: ${text}\n`),
-    showProgress: () => undefined,
-  };
-  const before = process.cwd();
-  process.chdir(cwd);
-  const service: Command = { usage: HELP, read: () => assert.fail('It is a command') };
-  const code = await runProgram(args, service, context).finally(() => process.chdir(before));
-  return { code, stdout, stderr };
-}
-
-for (const [args, env, code, output] of CALLS) {
-  test(`petstore ${args} with ${JSON.stringify(env)} exits with ${code}`, async (t) => {
-    const cwd = tempDir(t);
-    fs.mkdirSync(join(cwd, 'data'));
-    fs.writeFileSync(join(cwd, 'mine.json'), '[]');
-    fs.writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
-    const words = args.split(' ');
-    const isCommand = words[0]! in COMMANDS;
-    const run = isCommand
-      ? await runHere(words, cwd, env)
-      : await runNode([SERVER_JS, ...words], { cwd, env });
-    assert.equal(run.code, code);
-    const [text, empty] = code === 0 ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
-    if (typeof output === 'string') assert.equal(text, output);
-    else assert.match(text, output);
-    assert.equal(empty, '');
-  });
-}
+testCalls(CALLS);
 
 /** What no command changes. */
 const KEPT = Object.entries({ ...FILES, 'data/pets.json': WHOLE, 'used.json': IN_USE });

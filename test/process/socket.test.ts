@@ -1,21 +1,16 @@
-/** The listening socket: an inherited one, failed accepts, and too many connections. */
+/** The listening socket: an inherited one, and failed accepts. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertRefused, end, KEY, listPets, SERVER_JS } from '../support/process/process.ts';
-import { metricOf, PET, startFor, startProgram, withLimits } from '../support/process/process.ts';
+import { assertRefused, end, KEY, listPets, PET, startFor } from '../support/process/process.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { requestOf } from '../support/http/requests.ts';
-import { openWire } from '../support/http/wire.ts';
 
-const LINUX = { skip: process.platform !== 'linux' && 'The descriptors are known on Linux only' };
 const MEMORY = ['--port', '0', '--memory'];
 
 test('Failed accepts are logged once, and when they are over', async (t) => {
@@ -93,46 +88,3 @@ test('One socket is inherited, if it is for this process', async (t) => {
     assert.notEqual(Number(new URL(await service.ready()).port), supervisor.port);
   }
 });
-
-test('Connections above the limit are counted as refused', async (t) => {
-  // Fewer than in force, and no connection is closed because its request takes long.
-  const service = startFor(t, MEMORY, { hook: withLimits({ maxConnections: 50 }) });
-  const url = await service.ready();
-  // A connection whose response is due makes no room for others.
-  const begun = requestOf('POST /v1/pets', ['Content-Length: 100']);
-  const sockets: Socket[] = [];
-  while (sockets.every((socket) => !socket.closed)) {
-    assert.ok(sockets.length < 1000);
-    const more = Array.from({ length: 20 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
-    for (const socket of more) socket.on('error', () => undefined).write(begun);
-    sockets.push(...more);
-    await Promise.all(more.map((socket) => once(socket, 'connect').catch(() => undefined)));
-  }
-  for (const socket of sockets) socket.destroy();
-  // Not asked before: a connection that is kept for a second request would be closed as idle.
-  assert.ok((await metricOf(url, 'petstore_http_refused_connections_total')) > 0);
-});
-
-test(
-  'With few descriptors fewer connections are served, and the metrics, too',
-  LINUX,
-  async (t) => {
-    const script = 'ulimit -n 256 && exec "$@"';
-    const args = ['-c', script, 'sh', process.execPath, SERVER_JS, ...MEMORY];
-    const service = startProgram('sh', args, { env: { PETSTORE_API_KEYS: KEY } });
-    t.after(() => end(service, 'SIGKILL'));
-    const { port } = new URL(await service.ready());
-    const told = /"Serves fewer connections.*"connections":([0-9]+),"descriptors":256\}/;
-    const limit = Number(told.exec(service.stderr())![1]);
-    assert.ok(limit > 100 && limit < 192, `${limit} connections`);
-    const first = await openWire(t, Number(port));
-    const others = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1'));
-    t.after(() => others.forEach((socket) => socket.destroy()));
-    for (const socket of others) socket.on('error', () => undefined);
-    // Each request keeps the connection from being the one that is idle for the longest time.
-    let response = await first.send('GET', '/metrics');
-    while (!others.some((socket) => socket.closed)) response = await first.send('GET', '/metrics');
-    assert.equal(response.status, 200);
-    assert.match('body' in response ? response.body : '', /^process_resident_memory_bytes [1-9]/m);
-  },
-);

@@ -1,0 +1,129 @@
+/**
+ * What the metrics and the access log show of a real process: refused connections, failed reloads
+ * of its API keys, and a reader of its log that stops.
+ */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { requestOf } from '../support/http/requests.ts';
+import { openWire } from '../support/http/wire.ts';
+import {
+  end,
+  KEY,
+  listPets,
+  logged,
+  metricOf,
+  SERVER_JS,
+  startFor,
+  startProgram,
+  withLimits,
+} from '../support/process/process.ts';
+import { PTY } from '../support/process/program.ts';
+
+const LINUX = { skip: process.platform !== 'linux' && 'The descriptors are known on Linux only' };
+const MEMORY = ['--port', '0', '--memory'];
+
+test('Connections above the limit are counted as refused', async (t) => {
+  // Fewer than in force, and no connection is closed because its request takes long.
+  const service = startFor(t, MEMORY, { hook: withLimits({ maxConnections: 50 }) });
+  const url = await service.ready();
+  // A connection whose response is due makes no room for others.
+  const begun = requestOf('POST /v1/pets', ['Content-Length: 100']);
+  const sockets: Socket[] = [];
+  while (sockets.every((socket) => !socket.closed)) {
+    assert.ok(sockets.length < 1000);
+    const more = Array.from({ length: 20 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    for (const socket of more) socket.on('error', () => undefined).write(begun);
+    sockets.push(...more);
+    await Promise.all(more.map((socket) => once(socket, 'connect').catch(() => undefined)));
+  }
+  for (const socket of sockets) socket.destroy();
+  // Not asked before: a connection that is kept for a second request would be closed as idle.
+  assert.ok((await metricOf(url, 'petstore_http_refused_connections_total')) > 0);
+});
+
+test(
+  'With few descriptors fewer connections are served, and the metrics, too',
+  LINUX,
+  async (t) => {
+    const script = 'ulimit -n 256 && exec "$@"';
+    const args = ['-c', script, 'sh', process.execPath, SERVER_JS, ...MEMORY];
+    const service = startProgram('sh', args, { env: { PETSTORE_API_KEYS: KEY } });
+    t.after(() => end(service, 'SIGKILL'));
+    const { port } = new URL(await service.ready());
+    const told = /"Serves fewer connections.*"connections":([0-9]+),"descriptors":256\}/;
+    const limit = Number(told.exec(service.stderr())![1]);
+    assert.ok(limit > 100 && limit < 192, `${limit} connections`);
+    const first = await openWire(t, Number(port));
+    const others = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1'));
+    t.after(() => others.forEach((socket) => socket.destroy()));
+    for (const socket of others) socket.on('error', () => undefined);
+    // Each request keeps the connection from being the one that is idle for the longest time.
+    let response = await first.send('GET', '/metrics');
+    while (!others.some((socket) => socket.closed)) response = await first.send('GET', '/metrics');
+    assert.equal(response.status, 200);
+    assert.match('body' in response ? response.body : '', /^process_resident_memory_bytes [1-9]/m);
+  },
+);
+
+test('The service continues after the reader of its log has ended', async (t) => {
+  const service = startFor(t, [...MEMORY, '--access-log', 'on']);
+  const url = await service.ready();
+  service.child.stderr?.destroy();
+  for (let i = 0; i < 3; i += 1) assert.equal((await listPets(url)).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+test('A terminal that is stopped by Ctrl+S holds neither requests nor a stop', PTY, async (t) => {
+  const service = [SERVER_JS, '--memory', '--port', '0', '--access-log'];
+  const args = ['-c', STOPPED_TERMINAL, process.execPath, ...service];
+  const python = startProgram('python3', args, { env: { PETSTORE_API_KEYS: KEY } });
+  t.after(() => end(python, 'SIGKILL'));
+  await python.wrote(() => python.stdout().includes('\n'));
+  const [, url, pid] = /^(\S+) (\d+)\n$/.exec(python.stdout())!;
+  t.after(() => spawnSync('kill', ['-9', pid!]));
+  // With the access log, each of them writes a line.
+  const answers = Array.from({ length: 3 }, () => fetch(`${url}/livez`));
+  const late = sleep(HUNG_MS, undefined, { ref: false });
+  const served = await Promise.race([Promise.all(answers), late]);
+  assert.ok(served !== undefined, 'The service hangs');
+  process.kill(Number(pid), 'SIGTERM');
+  assert.equal(await python.exit(), 0, python.stderr());
+});
+
+/** Only a service that hangs takes so long. */
+const HUNG_MS = 120_000;
+
+const STOPPED_TERMINAL = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text = ''
+while '"url":"' not in text or not text.endswith('/v1/pets\\r\\n'):
+    text += os.read(terminal, 65536).decode()
+os.write(terminal, b'\\x13')
+print(text.split('"url":"')[1].split('"')[0], pid, flush=True)
+_, status = os.waitpid(pid, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
+`;
+
+test('A reload of the API keys that fails is counted', async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'key-1\n');
+  const service = startFor(t, [...MEMORY, '--api-keys-file', keysFile]);
+  const url = await service.ready();
+  const failures = (): Promise<number> => metricOf(url, 'petstore_api_key_reload_failures_total');
+  assert.equal(await failures(), 0);
+  writeFileSync(keysFile, 'key-1\nkey-1\n');
+  service.child.kill('SIGHUP');
+  await logged(service, '"Kept the API keys in force"');
+  assert.equal(await failures(), 1);
+});

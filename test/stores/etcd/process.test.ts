@@ -1,0 +1,64 @@
+/** The process on etcd: its commands, and a start that waits for the cluster. */
+
+import { once } from 'node:events';
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { A_PATH, NOT_CONFIGURED, testCalls, type Call } from '../../process/calls.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
+import { listen } from '../../support/http/service.ts';
+import { end, logged } from '../../support/process/process.ts';
+import { openSupervisor } from '../../support/process/supervisor.ts';
+
+const URLS = 'must be 1 to 100 URLs such as http://127.0.0.1:2379, without a path or a password';
+const ENDS = 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
+
+testCalls([
+  ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
+  ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
+  ['init-etcd --etcd', {}, 2, 'petstore: --etcd needs a value\n'],
+  ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
+  ...['copy-pets', 'copy-pets --from a --to b'].map((args): Call => {
+    return [args, { PETSTORE_ETCD: 'nope' }, 2, `petstore: ${ENDS}\n`];
+  }),
+  [
+    'copy-pets --from= --to-etcd nope --etcd-prefix x',
+    {},
+    2,
+    /^petstore: --from needs a value\npetstore: --to-etcd must .*\npetstore: --etcd-prefix must .*\n$/,
+  ],
+  [
+    'copy-pets --from a/ --to-etcd',
+    {},
+    2,
+    `petstore: --to-etcd needs a value\npetstore: --from must be ${A_PATH}, not "a/"\n`,
+  ],
+  // It does not check the settings of the service that are not for etcd.
+  [
+    'copy-pets --to a --from-etcd http://e:1 --etcd-prefix x',
+    {
+      ...{ PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
+      ...{ PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
+    },
+    2,
+    /^petstore: Unknown variable PETSTORE_ETCD_TLS.*\npetstore: --etcd-prefix must.*\npetstore: PETSTORE_ETCD_USER requires PETSTORE_ETCD_PASSWORD_FILE\n$/,
+  ],
+]);
+
+test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {
+  const silent = createServer();
+  const port = await listen(silent);
+  t.after(() => silent.close());
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'a-key\n');
+  const etcd = ['--etcd', `http://127.0.0.1:${port}`];
+  // With an inherited socket, the service opens its store before it listens.
+  const service = openSupervisor(t).start([...etcd, '--api-keys-file', keysFile], {});
+  await once(silent, 'connection');
+  service.child.kill('SIGHUP');
+  await logged(service, '"Read the API keys again"');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.match(service.stderr(), /"Read the API keys again"[^]*"Stopping"[^]*"Stopped"/);
+});
