@@ -16,7 +16,7 @@ import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort, openService } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
-import { blockOf, pathsIn, readText, ROOT } from './support/project.ts';
+import { blockOf, LINKS, pathsIn, readText, ROOT } from './support/project.ts';
 import { until } from './support/until.ts';
 
 const readme = readText('README.md');
@@ -70,9 +70,6 @@ function rowsOf(page: string, title: string): readonly (readonly string[])[] {
       .map((cell) => cell.trim()),
   );
 }
-
-/** In Markdown and in HTML, without links to other sites. */
-const LINKS = /(?:\]\(|src(?:set)?=")([^):#"]*)(?:#([^)]*))?[)"]/g;
 
 test('Each link and picture of a page leads to a file, and to a heading if it names one', () => {
   let count = 0;

@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   assertCompiles,
@@ -24,8 +24,13 @@ import {
 import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { outputOf } from '../support/process/process.ts';
+import { LINKS, pathsIn } from '../support/project.ts';
 
-const MAX_TARBALL_BYTES = 352 << 10;
+/** A third of it is two pictures. */
+const MAX_TARBALL_BYTES = 640 << 10;
+
+/** The only page below `test`. */
+const PAGE = 'test/README.md';
 
 const npm = findNpm() ?? '';
 const needsNpm = { skip: npm === '' && 'needs npm, which is not in PATH' };
@@ -40,7 +45,7 @@ const inConsumer = { cwd: consumer, env };
 before(async () => {
   if (npm === '') return;
   const clone = join(folder, 'clone');
-  for (const name of ['package.json', 'README.md', 'tsconfig.json', 'scripts', 'src']) {
+  for (const name of [...['package.json', 'README.md', 'tsconfig.json', 'scripts', 'src'], PAGE]) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
@@ -54,7 +59,7 @@ before(async () => {
 });
 
 test(
-  'A pack builds a fresh clone, and the tarball has what is built from each source, no more',
+  'A pack builds a fresh clone, and the tarball has what is built from each source, and the pages',
   needsNpm,
   () => {
     const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
@@ -63,13 +68,29 @@ test(
     // At their paths of release 1.0.0.
     const forwarders = ['dist/check-data.js', 'dist/make-key.js'];
     const fixed = ['package.json', 'README.md', 'dist/LICENSE', 'dist/package.json'];
-    const expected = [...fixed, ...built, ...forwarders];
+    const isShown = (path: string): boolean => /\.(md|yaml|svg|webp|service|socket)$/.test(path);
+    const shown = ['src', 'scripts'].flatMap(pathsIn).filter(isShown);
+    const expected = [...fixed, ...built, ...forwarders, ...shown, 'src/LICENSE', PAGE];
     assert.deepEqual(entriesOf(tarballIn(folder)), expected.sort());
     assert.ok(statSync(tarballIn(folder)).size < MAX_TARBALL_BYTES);
     const license = readFileSync(join(installed, 'dist', 'LICENSE'), 'utf8');
     assert.match(license, /^MIT\n\nCopyright \(c\) 2026 [^]*WITHOUT WARRANTY[^]*SOFTWARE\.\n$/);
   },
 );
+
+test('Each link and picture of a page in the tarball leads to a file in it', needsNpm, () => {
+  const entries = entriesOf(tarballIn(folder));
+  let count = 0;
+  for (const page of entries.filter((entry) => entry.endsWith('.md'))) {
+    const text = readFileSync(join(installed, page), 'utf8');
+    for (const [, target = ''] of text.matchAll(LINKS)) {
+      const path = target === '' ? page : join(dirname(page), target).replaceAll('\\', '/');
+      assert.ok(entries.includes(path), `${page} links ${target}`);
+      count += 1;
+    }
+  }
+  assert.ok(count > 100);
+});
 
 test('The kit in the tarball checks a service, by npx and as a library', needsNpm, async (t) => {
   const service = await openService(t, { apiKeys: ['key'] });

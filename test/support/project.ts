@@ -29,3 +29,6 @@ export function blockOf(page: string, language: string, text = ''): string {
   assert.equal(found.length, 1, `${found.length} blocks of ${language} with ${text} on ${page}`);
   return `${found[0]!.slice(language.length + 1)}\n`;
 }
+
+/** The links of a page, in Markdown and in HTML, without those to other sites: file and heading. */
+export const LINKS: RegExp = /(?:\]\(|src(?:set)?=")([^):#"]*)(?:#([^)]*))?[)"]/g;
