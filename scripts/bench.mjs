@@ -11,6 +11,7 @@
  *     --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
  *     --seconds N          0.5 by default: how long a burst is
  *     --against DIST       another build of the service, such as the dist/ of an earlier commit
+ *     --only TEXT          only floods whose names contain it
  *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 
@@ -23,7 +24,7 @@ import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
 
 /** Each is a file of bench/. */
-const PARTS = ['way', 'reads', 'creates', 'growth', 'start', 'floods', 'cluster'];
+const PARTS = ['way', 'reads', 'creates', 'growth', 'start', 'floods', 'bounds', 'cluster'];
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '0.5' },
     against: { type: 'string' },
+    only: { type: 'string', default: '' },
     contenders: { type: 'string' },
   },
 });
@@ -41,6 +43,7 @@ const load = startScript('load.mjs');
 const bench = {
   ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
   dist: join(root, 'dist'),
+  only: values.only,
   against: values.against && resolve(values.against),
   contenders: values.contenders,
 };

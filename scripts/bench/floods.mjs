@@ -46,16 +46,18 @@ export async function measure(bench) {
   const service = { kind: 'service', dist: bench.dist, pets: 1000 };
   const small = { ...service, heapMb: 256 };
   const rows = [];
-  for (const name of Object.keys(FLOODS)) {
+  const names = Object.keys({ ...FLOODS, ...CHURNS }).filter((name) => name.includes(bench.only));
+  for (const name of names.filter((name) => name in FLOODS)) {
     const row = rowOf(name, await repeat(bench, service, name, 1000));
     const runs = await repeat(bench, small, name, 150);
     const alive = runs.filter(({ peakMb }) => !Number.isNaN(peakMb));
     row['150, heap of 256 MB: goes on'] = `${alive.length} of ${runs.length}`;
     rows.push(row);
   }
-  for (const name of Object.keys(CHURNS)) {
+  for (const name of names.filter((name) => name in CHURNS)) {
     rows.push(rowOf(name, await repeat(bench, service, name)));
   }
+  if (bench.only !== '') return rows;
   const bare = await repeat(bench, { kind: 'naive', answer: BARE_ANSWER }, 'plain', 1000);
   return [...rows, rowOf('plain, to bare node:http', bare)];
 }

@@ -53,7 +53,7 @@ export const SERVERS = {
     if (etcd !== undefined) await initEtcd(etcd);
     const memoryOnly = memory === undefined ? {} : { memory };
     const stored = dataFile ? { dataFile } : etcd ? { etcd } : memoryOnly;
-    const app = await openApp({ ...stored, apiKeys: ['bench'] });
+    const app = await openApp({ ...stored, apiKeys: ['bench'], page: true });
     return createHttpServer(app.listener);
   },
 

@@ -33,10 +33,12 @@ export function figure(values, goal = '', digits = 2) {
 }
 
 /**
- * Prints rows as a Markdown table.
- * @param {readonly Row[]} rows
+ * Prints rows as Markdown tables: one for all rows that have the same first column.
+ * @param {readonly Row[]} all
  */
-export function printTable(rows) {
+export function printTable(all) {
+  const [first = ''] = Object.keys(all[0] ?? {});
+  const rows = all.filter((row) => first in row);
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   /** @param {readonly string[]} cells */
   const line = (cells) => console.log(`| ${cells.join(' | ')} |`);
@@ -44,4 +46,5 @@ export function printTable(rows) {
   line(columns);
   console.log(`|${'---|'.repeat(columns.length)}`);
   for (const row of rows) line(columns.map((column) => row[column] ?? ''));
+  if (rows.length < all.length) printTable(all.filter((row) => !(first in row)));
 }

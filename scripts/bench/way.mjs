@@ -6,6 +6,9 @@
  * It leaves out the kernel, the network and other programs, so it shows what the rate over sockets
  * cannot: on a loaded machine the same code is within about 5 % of itself. Changes to http/ and
  * api/ are judged by it, against another build. As a program, this file is that process.
+ *
+ * Two kinds of requests: what users send most, and what a client without an API key can send that
+ * costs the service most, each also compared with GET /livez.
  */
 
 import { Duplex } from 'node:stream';
@@ -33,6 +36,33 @@ export const SCENARIOS = [
   { what: 'one pet', path: '/v1/pets/501', naive: '≥ 1.00' },
   { what: '100 of a status', path: '/v1/pets?limit=100&status=available', naive: '≥ 1.05' },
 ];
+const NO_KEY = 'Host: a\r\n';
+/** @param {number} count */
+const fields = (count) => Array.from({ length: count }, (_, i) => `field-${i}: ${i}\r\n`).join('');
+/**
+ * What a client without an API key can send: a line and fields. Each is the dearest of its kind
+ * that was found; what is longer than 16 KiB is refused.
+ * @type {Record<string, readonly [line: string, fields?: string]>}
+ */
+export const WITHOUT_KEY = {
+  'no key: 401': ['GET /v1/pets'],
+  'a wrong key: 401': ['GET /v1/pets', 'Authorization: Bearer 0123456789abcdef\r\n'],
+  'an unknown path: 404': ['GET /x'],
+  'another method: 405': ['PUT /livez'],
+  'bytes that are not HTTP: 400': ['\x01'],
+  'a path of 256 bytes, half encoded': [`GET /${'a%41'.repeat(63)}`],
+  'a path of 16 KiB': [`GET /${'a'.repeat(16_000)}`],
+  'a path of 16 KiB, encoded': [`GET /${'%C3%A4'.repeat(2600)}`],
+  'a query of 16 KiB, encoded': [`GET /livez?${'%C3%A4'.repeat(2600)}`],
+  'a key of 16 KiB': ['GET /v1/pets', `Authorization: Bearer ${'a'.repeat(16_000)}\r\n`],
+  '254 keys': ['GET /v1/pets', 'Authorization: Bearer 0123456789abcdef\r\n'.repeat(254)],
+  '255 fields, the same': ['GET /livez', 'a:\r\n'.repeat(254)],
+  '255 fields, distinct': ['GET /livez', fields(254)],
+  '4,000 fields: 431': ['GET /livez', 'a:\r\n'.repeat(4000)],
+  'a body of 64 KiB': ['GET /livez', `Content-Length: 65536\r\n\r\n${'x'.repeat(65_534)}`],
+  'the description': ['GET /openapi.json'],
+  'the reference': ['GET /docs'],
+};
 const PETS = 1000;
 /** For each second of a burst, so half as many by default. */
 const SLICES = { warmUps: 300, turns: 600 };
@@ -53,14 +83,19 @@ export async function measure(bench) {
     const job = { services, slices: { warmUps, turns } };
     runs.push(await runScript('way.mjs', job));
   }
-  return SCENARIOS.map(({ what, naive }, i) => {
+  const naiveGoals = SCENARIOS.map(({ naive }) => naive);
+  return [...SCENARIOS.map(({ what }) => what), ...Object.keys(WITHOUT_KEY)].map((what, i) => {
     const fastest = parseInt(process.versions.node) < 24 ? '≥ 0.88' : '≥ 0.78';
     /** @type {Record<string, string>} */
-    const goals = { naive, fastest, 'other build': '≥ 0.97' };
+    const goals = {
+      ...(naiveGoals[i] === undefined ? {} : { naive: naiveGoals[i] }),
+      ...{ fastest, 'other build': '≥ 0.97', '/livez': '≥ 0.50' },
+    };
     const results = runs.map((run) => run[i] ?? {});
-    const micros = median(results.map((result) => result['naive']?.micros ?? NaN));
+    const micros = median(results.map((result) => Object.values(result)[0]?.micros ?? NaN));
     /** @type {Row} */
-    const row = { What: what, ours: `${micros.toFixed(1)} µs` };
+    const row = { [what in WITHOUT_KEY ? 'Without a key' : 'What']: what };
+    row['ours'] = `${micros.toFixed(1)} µs`;
     for (const name of Object.keys(results[0] ?? {})) {
       const ratios = results.map((result) => result[name]?.ratio ?? NaN);
       row[name] = figure(ratios, goals[name]);
@@ -121,9 +156,11 @@ async function answerOf(server, request) {
  * Resolves with a function that sends a batch, and resolves with microseconds a request.
  * @param {Server} server
  * @param {Buffer} request
+ * @param {boolean} isLast whether each request is sent on a connection of its own
  */
-async function openClient(server, request) {
+async function openClient(server, request, isLast = false) {
   const { length } = await answerOf(server, request);
+  if (isLast) return () => sendAlone(server, request, length);
   const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(server));
   for (const socket of sockets) socket.received = undefined;
   const sum = () => sockets.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
@@ -140,6 +177,24 @@ async function openClient(server, request) {
     if (sum() !== due) throw new Error(`${sum() - due} bytes too many`);
     return micros;
   };
+}
+
+/**
+ * Sends a batch, each request on a connection of its own. Resolves with microseconds a request.
+ * @param {Server} server
+ * @param {Buffer} request
+ * @param {number} length of the response
+ */
+async function sendAlone(server, request, length) {
+  const startedAt = performance.now();
+  for (let sent = 0; sent < BATCH; sent += CONNECTIONS) {
+    const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(server));
+    for (const socket of sockets) socket.push(request);
+    do await nextTurn();
+    while (sockets.some(({ receivedBytes }) => receivedBytes < length));
+    for (const socket of sockets) socket.destroy();
+  }
+  return (1000 * (performance.now() - startedAt)) / BATCH;
 }
 
 function nextTurn() {
@@ -172,7 +227,37 @@ async function measureServers({ services: [own, other], slices }) {
     }
     results.push(result);
   }
+  for (const [line, more = ''] of Object.values(WITHOUT_KEY)) {
+    const request = Buffer.from(`${line} HTTP/1.1\r\n${NO_KEY}${more}\r\n`, 'latin1');
+    results.push(await measureWithoutKey(service, request, slices));
+  }
   process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit());
+}
+
+/**
+ * Compares a request with /livez, and with bare node:http that sends the same bytes as a response.
+ * @param {Server} service
+ * @param {Buffer} request
+ * @param {{ warmUps: number, turns: number }} slices
+ */
+async function measureWithoutKey(service, request, slices) {
+  const answer = (await answerOf(service, request)).toString();
+  const isLast = answer.includes('\r\nConnection: close\r\n');
+  const livez = Buffer.from(`GET /livez HTTP/1.1\r\n${NO_KEY}\r\n`);
+  const ours = await openClient(service, request, isLast);
+  /** @type {Record<string, () => Promise<number>>} */
+  const opponents = { '/livez': await openClient(service, livez, isLast) };
+  const naive = SERVERS.naive({ answer });
+  // It answers bytes that are not HTTP by closing the connection.
+  if (request[0] !== 1) opponents['naive'] = await openClient(naive, request, isLast);
+  /** @type {Result} */
+  const result = {};
+  for (const [name, theirs] of Object.entries(opponents)) {
+    const pairs = await takeTurns([ours, theirs], slices);
+    const micros = median(pairs.map(([mine]) => mine));
+    result[name] = { micros, ratio: median(pairs.map(([mine, other]) => other / mine)) };
+  }
+  return result;
 }
 
 if (isMain(import.meta.url)) await measureServers(JSON.parse(process.argv[2] ?? ''));

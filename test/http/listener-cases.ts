@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange, Policy, ResponseSummary } from '../../src/core/http/handle-request.ts';
 import type { Operation } from '../../src/core/http/operation.ts';
 import { CHUNKED, EXPECT } from '../support/http/requests.ts';
@@ -39,7 +40,10 @@ async function openDoors(t: TestContext, http: Http) {
       text(`${query} ${header('x-a') ?? 'no X-A'}`),
     ),
     operation('POST /v1/doors', true, async ({ header, readBody }) => {
-      if (header('x-refuse') === 'before') throw new HttpError(415, 'refused', 'Refused');
+      // Until then all of a short body has arrived, and nobody has read it.
+      if (header('x-refuse') === 'late' || header('x-read') === 'late') await nextTurn();
+      if (/^(?:before|late)$/.test(header('x-refuse') ?? ''))
+        throw new HttpError(415, 'refused', 'Refused');
       const body = String(await readBody());
       if (header('x-refuse') === 'after') throw new HttpError(400, 'refused', 'Refused');
       return text(body);
@@ -269,6 +273,37 @@ export const LISTENER_CASES = {
     [ask('POST /v1/doors', ['Content-Length: 101']), ' 413 ', 'limit of 100 bytes', CLOSE],
     [ask('POST /v1/doors', [CHUNKED], `65\r\n${'a'.repeat(101)}\r\n0\r\n\r\n`), ' 413 ', CLOSE],
   ),
+  'Whether a connection stays depends on Content-Length and what was read, not on how bytes come':
+    async (doors) => {
+      const chunks = `1\r\na\r\n${'1\r\nb\r\n'.repeat(9)}0\r\n\r\n`;
+      const long = `65\r\n${'a'.repeat(101)}\r\n0\r\n\r\n`;
+      for (const [bytes, status, isLast] of [
+        [ask('POST /v1/doors', ['X-Refuse: before'], 'abc'), 415, true],
+        [ask('POST /v1/doors', ['X-Refuse: late'], 'abc'), 415, true],
+        [ask('POST /v1/doors', ['X-Refuse: late', CHUNKED], chunks), 415, true],
+        [ask('POST /v1/doors', ['X-Refuse: late', CHUNKED], '0\r\n\r\n'), 415, true],
+        [ask('POST /v1/doors', ['X-Refuse: late', 'Content-Length: 0']), 415, false],
+        [ask('POST /v1/doors', ['X-Refuse: late']), 415, false],
+        [ask('POST /v1/doors', ['X-Refuse: after'], 'abc'), 400, false],
+        [ask('POST /v1/doors', ['X-Refuse: after', CHUNKED], chunks), 400, false],
+        [ask('POST /v1/doors', [], 'a'.repeat(101)), 413, true],
+        [ask('POST /v1/doors', [CHUNKED], long), 413, true],
+        [ask('POST /v1/doors', ['X-Read: late', CHUNKED], long), 413, true],
+        [ask('POST /v1/doors', [CHUNKED], chunks), 200, false],
+      ] as const) {
+        const end = bytes.indexOf('\r\n\r\n') + 4;
+        // At once, the body after the header, and the last byte of all after the rest.
+        for (const cut of [bytes.length, end, bytes.length - 1]) {
+          const client = await doors.open(bytes.slice(0, cut));
+          if (cut < bytes.length) await client.send(bytes.slice(cut));
+          const text = client.text();
+          client.close();
+          const shown = `${bytes.slice(0, 300)} cut at ${cut}: ${text}`;
+          assert.ok(text.startsWith(`HTTP/1.1 ${status} `), shown);
+          assert.equal(text.includes(CLOSE), isLast, shown);
+        }
+      }
+    },
   'A body that no operation asked for is discarded if it is short, or else ends the connection':
     async (doors) => {
       const client = await doors.open(ask('GET /open', [], 'a'.repeat(100)) + ask('GET /open'));

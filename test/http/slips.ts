@@ -436,9 +436,23 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
   [
     'ends the connection of a body that it has read',
     LISTENER,
-    'request.readableEnded || ',
-    '',
+    'if (isRead || ',
+    'if (',
     'A body that was read leaves its connection open, whatever the status is',
+  ],
+  [
+    'keeps the connection of a body that has arrived, although nobody has read it',
+    LISTENER,
+    'request.readableEnded && ',
+    'request.complete && ',
+    'Whether a connection stays depends on Content-Length and what was read, not on how bytes come',
+  ],
+  [
+    'keeps the connection of a body that is too long, if it has arrived',
+    LISTENER,
+    ' && status !== 413',
+    '',
+    'Whether a connection stays depends on Content-Length and what was read, not on how bytes come',
   ],
   [
     'reads a body of any length',

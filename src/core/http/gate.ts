@@ -42,9 +42,6 @@ export type WriteLast = (request: IncomingMessage | undefined) => void;
 /** What node:http adds to the errors of its parser. */
 export interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string;
-  /** The bytes of the read, and how many of them were parsed. */
-  readonly rawPacket?: Buffer;
-  readonly bytesParsed?: number;
 }
 
 /** The code of a ParserError if a request did not arrive in time. */

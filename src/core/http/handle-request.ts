@@ -189,9 +189,13 @@ function respond(
  * must end with it. That is so for an error response, unless the body was read to its end. It is so
  * for any other response, unless Content-Length shows that the body is within the limit: then
  * node:http discards the rest.
+ *
+ * Of a body that is too long (413) the reader has stopped. Whether its stream has ended all the same
+ * depends on how much had arrived by then.
  */
 function leavesBody(request: IncomingMessage, status: number, limitBytes: number): boolean {
-  if (request.readableEnded || !announcesBody(request)) return false;
+  const isRead = request.readableEnded && status !== 413;
+  if (isRead || !announcesBody(request)) return false;
   const length = fieldOf(request, 'content-length');
   return status >= 400 || length === undefined || Number(length) > limitBytes;
 }

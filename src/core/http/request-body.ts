@@ -55,8 +55,7 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     const onData = (chunk: Buffer): void => {
       const end = length + chunk.length;
       if (end > limitBytes) {
-        // Whether the body is read to its end, does not depend on what has arrived already.
-        request.off('data', onData).pause();
+        request.off('data', onData);
         return reject(tooLarge(limitBytes));
       }
       if (end > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * end, limitBytes));

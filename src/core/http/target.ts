@@ -48,15 +48,17 @@ function originForm(text: string): string | undefined {
 /**
  * Decodes every percent-encoded letter, digit and `-._~` of a path: paths that differ only in such
  * encodings are the same (RFC 3986 section 6.2.2.2). Other encodings stay, and so does a path with
- * a broken one: of `%3%31` the first part would become a valid encoding.
+ * a broken one: of `%3%31` the first part would become a valid encoding. A path that is longer than
+ * that of any operation stays, too: of 16 KiB, it took a millisecond.
  */
 function normalizePath(path: string): string {
-  if (!path.includes('%') || percentDecode(path) === undefined) return path;
-  return path.replace(/%[2-7][0-9A-Fa-f]/g, (encoded) => {
-    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
-    return /[A-Za-z0-9._~-]/.test(character) ? character : encoded;
-  });
+  const isLong = path.length > MAX_NORMALIZED;
+  if (isLong || !path.includes('%') || percentDecode(path) === undefined) return path;
+  return path.replace(ENCODED, (encoded) => decodeURIComponent(encoded));
 }
+
+const MAX_NORMALIZED = 256;
+const ENCODED = /(?:%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]))+/gi;
 
 /** Returns the text decoded as percent-encoded UTF-8, or undefined if the encoding is broken. */
 export function percentDecode(text: string): string | undefined {

@@ -14,7 +14,7 @@ import type { Listener } from '../../core/http/handle-request.ts';
 import { createHttpServer } from '../../core/http/http-server.ts';
 import { LIMITS, type Limits } from '../../core/http/limits.ts';
 import { RequestQueue } from '../../core/http/request-queue.ts';
-import { parserStops } from './parser.ts';
+import { onStop, parserStops } from './parser.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 import { Turns } from './turns.ts';
 
@@ -30,8 +30,9 @@ export function createOpenNetworkServer(
   if (!canStop) {
     logger('warn', 'The parser of this Node.js does not stop, so pipelined requests are queued');
   }
-  const gate = canStop ? new Turns(queue, allLimits.headersTimeout / 2) : queue;
-  const server = createHttpServer(listener, limits, gate);
+  const turns = new Turns(queue, allLimits.headersTimeout / 2);
+  const server = createHttpServer(listener, limits, canStop ? turns : queue);
+  onStop(server, (socket, unparsed) => turns.keep(socket, unparsed));
   closeStalledConnections(server, allLimits);
   return server;
 }

@@ -12,9 +12,8 @@
  * on the Node that runs.
  */
 
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { Duplex } from 'node:stream';
-import type { ParserError } from '../../core/http/gate.ts';
 
 interface Parser {
   /** Called with each request, after its header. Returns 0 to go on, or llhttp's code of a stop. */
@@ -40,10 +39,20 @@ export function stopParserIf(socket: Duplex, mustStop: () => boolean): void {
   };
 }
 
-/** Returns the bytes behind the header at which the parser stopped; undefined for another error. */
-export function unparsedBytes({ code, rawPacket, bytesParsed }: ParserError): Buffer | undefined {
-  return code === 'HPE_PAUSED' ? rawPacket?.subarray(bytesParsed) : undefined;
+/** Calls `keep` when a parser of the server has stopped, with the bytes behind the header. */
+export function onStop(server: Server, keep: (socket: Duplex, unparsed: Buffer) => void): void {
+  server.on('clientError', (error: StopError, socket) => {
+    if (isStop(error)) keep(socket, error.rawPacket.subarray(error.bytesParsed));
+  });
 }
+
+/** Returns true if an error of node:http's parser is a stop, and no fault of the client. */
+export function isStop({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'HPE_PAUSED';
+}
+
+/** An error has the bytes of the read, and how many of them were parsed. */
+type StopError = Error & { readonly rawPacket: Buffer; readonly bytesParsed: number };
 
 /** Ends a stop: the parser of the socket parses these bytes. */
 export function parseOn(socket: Duplex, bytes: Buffer): void {
@@ -62,7 +71,7 @@ export function parserStops(): boolean {
   let requests = 0;
   let unparsed: Buffer | undefined;
   const server = createServer({ requireHostHeader: false }, () => (requests += 1));
-  server.on('clientError', (error) => (unparsed = unparsedBytes(error)));
+  onStop(server, (_socket, bytes) => (unparsed = bytes));
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   server.emit('connection', socket);
   stopParserIf(socket, () => requests === 1);
