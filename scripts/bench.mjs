@@ -15,18 +15,16 @@
  *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { build, DIST, isBuilt, root } from './build.mjs';
+import { build, DIST, isBuilt, readArguments, root } from './build.mjs';
 import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
+import { withTemporaryFolder } from './temporary-folder.mjs';
 
 /** Each is a file of bench/. */
 const PARTS = ['way', 'reads', 'creates', 'growth', 'start', 'floods', 'bounds', 'cluster'];
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     part: { type: 'string', default: PARTS.join(',') },
     rounds: { type: 'string', default: '5' },
@@ -37,29 +35,29 @@ const { values } = parseArgs({
   },
 });
 if (!isBuilt(DIST)) build(DIST);
-const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-const load = startScript('load.mjs');
-const bench = {
-  ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
-  dist: join(root, 'dist'),
-  only: values.only,
-  against: values.against && resolve(values.against),
-  contenders: values.contenders,
-};
 const date = new Date().toISOString().slice(0, 10);
 console.log(`${date}, Node ${process.versions.node}: ${rounds} rounds, bursts of ${seconds} s`);
-try {
-  for (const part of values.part.split(',')) {
-    const { measure } = await import(`./bench/${part}.mjs`);
-    const rows = await measure(bench);
-    progress('');
-    if (rows.length > 0) printTable(rows);
+await withTemporaryFolder('bench', undefined, async (folder) => {
+  const load = startScript('load.mjs');
+  const bench = {
+    ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
+    dist: join(root, 'dist'),
+    only: values.only,
+    against: values.against && resolve(values.against),
+    contenders: values.contenders,
+  };
+  try {
+    for (const part of values.part.split(',')) {
+      const { measure } = await import(`./bench/${part}.mjs`);
+      const rows = await measure(bench);
+      progress('');
+      if (rows.length > 0) printTable(rows);
+    }
+  } finally {
+    await load.stop();
   }
-} finally {
-  await load.stop();
-  rmSync(folder, { recursive: true, force: true });
-}
+});
 
 /** @param {string} text */
 function progress(text) {

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -170,13 +171,30 @@ export function run(command, args) {
 }
 
 /**
+ * Returns the options and arguments of the process, as parseArgs does. Ends it with the exit code 2
+ * and one line if they are not as configured.
+ * @template {import('node:util').ParseArgsConfig} T
+ * @param {T} config
+ * @returns {ReturnType<typeof parseArgs<T>>}
+ */
+export function readArguments(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    // More sentences follow, on what Node could mean.
+    return fail(String(/** @type {Error} */ (error).message).split(/\. |\n/, 1)[0] ?? '', 2);
+  }
+}
+
+/**
  * Ends the process with a complaint.
  * @param {string} complaint
+ * @param {number} code
  * @returns {never}
  */
-export function fail(complaint) {
+export function fail(complaint, code = 1) {
   console.error(complaint);
-  process.exit(1);
+  process.exit(code);
 }
 
 /**

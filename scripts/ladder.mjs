@@ -1,34 +1,34 @@
 /**
  * npm run ladder: what each way to save a pet loses, tried on a simulated disk and measured on this
- * one. src/ladder/README.md says how to read it.
- *
- *     npm run ladder                     the table of the rungs and their broken variants
- *     npm run ladder -- --markdown       the same as Markdown
- *     npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
- *
- *     npm run ladder -- --judge MODULE   what another store loses; the exit code is 1 for a loss
- *     npm run ladder -- --peers          what stores on libraries lose, which are fetched
- *
- * MODULE exports open(path), which returns { add(item), all(), close?() }; judge/README.md.
- *
- *     --rows NAMES    only these rows, such as no-sync,core
- *     --no-speeds     without the two columns of speeds
- *     --folder PATH   where the speeds are measured; a temporary folder by default
+ * one; and what any other store loses. src/ladder/README.md and judge/README.md say how to read it.
  */
 
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { fail } from './build.mjs';
+import { fail, readArguments } from './build.mjs';
 import { judgePeers } from './judge/peers.mjs';
-import { exitCodeOf, printLosses, printRows, rowOf } from './judge/report.mjs';
+import { exitCodeOf, printLosses, printProblems, printVerdicts } from './judge/report.mjs';
 import { tryStore } from './judge/trial.mjs';
 import { showRow } from './ladder/show.mjs';
-import { printLadder, progress } from './ladder/table.mjs';
+import { printLadder } from './ladder/table.mjs';
+import { progress } from './progress.mjs';
 import { buildTests } from './test.mjs';
 
-const { values, positionals } = parseArgs({
+const USAGE = `npm run ladder                     the table of the rungs and their broken variants
+npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
+npm run ladder -- --judge MODULE   what another store loses
+npm run ladder -- --peers          what stores on libraries lose, which npm fetches
+
+    --rows NAMES    only these rows, such as no-sync,core
+    --no-speeds     without the two columns of speeds
+    --folder PATH   where the speeds are measured; the system's temporary folder by default
+    --markdown      tables as Markdown
+
+MODULE exports open(path), which returns { add(item), all(), close?() }.
+The exit code is 1 if a judged store loses anything, and 2 if the run says nothing.`;
+
+const { values, positionals } = readArguments({
   options: {
     markdown: { type: 'boolean', default: false },
     'no-speeds': { type: 'boolean', default: false },
@@ -36,43 +36,46 @@ const { values, positionals } = parseArgs({
     peers: { type: 'boolean', default: false },
     rows: { type: 'string' },
     folder: { type: 'string', default: tmpdir() },
+    help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
-buildTests();
-const [command, name] = positionals;
-if (values.judge !== undefined) {
-  process.exitCode = await judge(resolve(values.judge));
+const [command, name, ...rest] = positionals;
+const isMarkdown = values.markdown;
+if (values.help) {
+  console.log(USAGE);
+} else if (command !== undefined && (command !== 'show' || name === undefined || rest.length > 0)) {
+  fail(`Use: npm run ladder -- show NAME, or -- --help, not "${positionals.join(' ')}"`, 2);
+} else if (values.judge !== undefined) {
+  await judge(resolve(values.judge));
 } else if (values.peers) {
-  await judgePeers(progress);
-} else if (command === undefined) {
-  await printLadder({
-    names: values.rows?.split(','),
-    folder: values['no-speeds'] ? undefined : values.folder,
-    isMarkdown: values.markdown,
-  });
-} else if (command === 'show' && name !== undefined) {
+  buildTests();
+  await judgePeers(isMarkdown);
+} else if (name !== undefined) {
+  buildTests();
   await showRow(name);
 } else {
-  fail('Use: npm run ladder, or npm run ladder -- show NAME, where NAME is a row of the table');
+  const folder = values['no-speeds'] ? undefined : values.folder;
+  if (folder !== undefined && !existsSync(folder)) fail(`The folder ${folder} does not exist`, 2);
+  buildTests();
+  await printLadder({ names: values.rows?.split(','), folder, isMarkdown });
 }
 
 /**
- * Resolves with the exit code.
+ * Judges a store, and sets the exit code.
  * @param {string} module
  */
 async function judge(module) {
-  if (!existsSync(module)) {
-    console.error(`${module} does not exist`);
-    return 2;
-  }
+  if (!existsSync(module)) fail(`${module} does not exist`, 2);
+  buildTests();
+  console.error('About 15 s; longer for a store that makes many calls');
   const verdict = await tryStore(module, progress).catch((/** @type {Error} */ error) => {
     progress('');
-    console.error(`${module} cannot be judged: ${error.message}`);
+    return fail(`${module} cannot be judged: ${error.message}`, 2);
   });
-  if (verdict === undefined) return 2;
   progress('');
-  printRows([rowOf(basename(module), verdict)]);
+  printProblems(verdict);
+  printVerdicts([[basename(module), verdict]], isMarkdown);
   printLosses(verdict);
-  return exitCodeOf(verdict);
+  process.exitCode = exitCodeOf(verdict);
 }

@@ -12,8 +12,18 @@
 
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { build, DIST, fail, isBuilt, isMain, pathsIn, root, run, TESTS } from './build.mjs';
+import {
+  build,
+  DIST,
+  fail,
+  isBuilt,
+  isMain,
+  pathsIn,
+  readArguments,
+  root,
+  run,
+  TESTS,
+} from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
 /**
@@ -66,7 +76,7 @@ function near(part, files) {
 }
 
 if (isMain(import.meta.url)) {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readArguments({
     options: {
       only: { type: 'string' },
       all: { type: 'boolean', default: false },

@@ -3,13 +3,17 @@
  * project's own. The libraries are fetched into a temporary folder: they are no dependency.
  */
 
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { npmCommand } from '../build.mjs';
-import { exitCodeOf, printRows, rowOf } from './report.mjs';
+import { progress } from '../progress.mjs';
+import { endingWithThis, withTemporaryFolder } from '../temporary-folder.mjs';
+import { exitCodeOf, printProblems, printVerdicts } from './report.mjs';
 import { tryStore } from './trial.mjs';
+
+/** @import { Verdict } from './trial.mjs' */
 
 /**
  * A store, the library that it needs, and the text of its module.
@@ -137,17 +141,17 @@ const PEERS = [
   { name: 'the core', text: ours('core/store/file-store.js', 'module.openFileStore({ path })') },
 ];
 
-/** @param {(text: string) => void} progress */
-export async function judgePeers(progress) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-peers-'));
-  /** @type {(readonly string[])[]} */
-  const rows = [];
-  try {
+/** @param {boolean} isMarkdown */
+export async function judgePeers(isMarkdown) {
+  console.error('About 3 minutes');
+  /** @type {[name: string, verdict: Verdict][]} */
+  const verdicts = [];
+  await withTemporaryFolder('peers', undefined, async (folder) => {
     for (const { name, library, text } of PEERS) {
       progress(name);
       const own = join(folder, name.replaceAll(' ', '-'));
       mkdirSync(own);
-      if (library !== undefined && !fetchInto(own, library)) {
+      if (library !== undefined && !(await fetchInto(own, library))) {
         progress('');
         console.log(`${library} is skipped: npm cannot fetch it`);
         continue;
@@ -155,16 +159,15 @@ export async function judgePeers(progress) {
       const module = join(own, 'store.mjs');
       writeFileSync(module, text);
       const verdict = await tryStore(module, (what) => progress(`${name}: ${what}`));
-      rows.push(rowOf(library?.replace('@', ' ') ?? name, verdict));
+      verdicts.push([library?.replace('@', ' ') ?? name, verdict]);
       progress('');
-      for (const what of [...verdict.problems, ...verdict.notes]) console.log(`${name}: ${what}`);
+      if (verdict.problems.length + verdict.notes.length > 0) console.log(`${name}:`);
+      printProblems(verdict);
       const isOwn = text.includes('nodeDisk');
       if (isOwn && exitCodeOf(verdict) !== 0) process.exitCode = 1;
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-  printRows(rows);
+  });
+  printVerdicts(verdicts, isMarkdown);
   const date = new Date().toISOString().slice(0, 10);
   console.log(
     `\n${date}, Node ${process.versions.node}: in how many of the tried states an item is lost`,
@@ -172,14 +175,16 @@ export async function judgePeers(progress) {
 }
 
 /**
- * Returns false if the library cannot be installed there.
+ * Resolves with false if the library cannot be installed there.
  * @param {string} folder
  * @param {string} library
  */
-function fetchInto(folder, library) {
+async function fetchInto(folder, library) {
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
   const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-retries=0'];
   const [npm, ...args] = npmCommand(['install', ...quiet, library]);
   const shell = process.platform === 'win32' && npm === 'npm';
-  return spawnSync(npm, args, { cwd: folder, stdio: 'ignore', shell }).status === 0;
+  const child = endingWithThis(spawn(npm, args, { cwd: folder, stdio: 'ignore', shell }));
+  const [code] = await once(child, 'close').catch(() => [1]);
+  return code === 0;
 }

@@ -69,6 +69,23 @@ async function within(promise, ms) {
 }
 
 /**
+ * Resolves with the module's function. If there is none, says so and ends the process.
+ * @param {string} module
+ * @returns {Promise<(path: string) => JudgedStore | Promise<JudgedStore>>}
+ */
+async function load(module) {
+  let unusable = 'it exports no function open(path)';
+  try {
+    const { open } = await import(pathToFileURL(module).href);
+    if (typeof open === 'function') return open;
+  } catch (error) {
+    unusable = `it cannot be loaded: ${messageOf(error)}`;
+  }
+  process.send?.({ unusable }, () => process.exit());
+  return new Promise(() => undefined);
+}
+
+/**
  * @param {string} module
  * @param {string} root
  * @param {{ failure?: Failure | undefined, patienceMs: number }} options
@@ -76,9 +93,9 @@ async function within(promise, ms) {
 async function live(module, root, { failure, patienceMs }) {
   const { steps, unknown, counts, compare, note } = startRecording(root, failure);
   process.on('unhandledRejection', (error) => note(`unhandled rejection: ${messageOf(error)}`));
+  const open = await load(module);
   const startedAt = performance.now();
   try {
-    const { open } = await import(pathToFileURL(module).href);
     /** @type {JudgedStore} */
     const store = await within(open(join(root, NAME)), patienceMs);
     await compare();
@@ -116,7 +133,7 @@ async function live(module, root, { failure, patienceMs }) {
  */
 async function read(module, patienceMs) {
   process.on('unhandledRejection', () => undefined);
-  const { open } = await import(pathToFileURL(module).href);
+  const open = await load(module);
   /** @param {string} root */
   const start = async (root) => {
     /** @type {JudgedStore} */
@@ -161,6 +178,8 @@ function messageOf(error) {
 // The module is also imported, for its items.
 if (process.env['JUDGE_ROLE'] !== undefined) {
   const [, , module = '', given = '{}'] = process.argv;
+  // The judge has ended, also by kill -9.
+  process.once('disconnect', () => process.exit());
   const { root, patienceMs, failure } = JSON.parse(given);
   if (process.env['JUDGE_ROLE'] === 'live') await live(module, root, { failure, patienceMs });
   else await read(module, patienceMs);

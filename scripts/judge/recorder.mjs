@@ -3,7 +3,7 @@
  *
  * It replaces functions of the binding that all of node:fs calls: so it sees the synchronous
  * functions, those with a callback, promises, file handles and streams, however they are imported.
- * The binding is deprecated, and there in Node 20, 22 and 24. What it cannot see (child processes,
+ * The binding is deprecated, and there in Node 20, 22, 24 and 26. What it cannot see (child processes,
  * worker threads, `copyFile`) it reports: `compare` looks for changes that no step explains.
  */
 
@@ -18,7 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  *   | { op: 'remove', name: string }
  *   | { op: 'rename', from: string, name: string }
  *   | { op: 'link', from: string, name: string }
- *   | { op: 'write', file: number, at: number, bytes: Uint8Array }
+ *   | { op: 'write', file: number, at: number, bytes: Uint8Array, asked: number }
  *   | { op: 'truncate', file: number, size: number }
  *   | { op: 'sync', file: number, isFailed: boolean }
  *   | { op: 'sync folder', name: string, isFailed: boolean }
@@ -108,9 +108,10 @@ export function startRecording(root, failure) {
   /**
    * @param {OpenFile} target
    * @param {Buffer} bytes
+   * @param {number} asked How many bytes the store wanted to write.
    * @param {unknown} position
    */
-  const noteWrite = (target, bytes, position) => {
+  const noteWrite = (target, bytes, asked, position) => {
     const { file } = target;
     const at = positionOf(target, position);
     if (!isPlaced(position)) target.position = at + bytes.length;
@@ -118,7 +119,7 @@ export function startRecording(root, failure) {
     file.bytes.copy(content);
     bytes.copy(content, at);
     file.bytes = content;
-    steps.push({ op: 'write', file: file.id, at, bytes });
+    steps.push({ op: 'write', file: file.id, at, bytes, asked });
     if (target.isSynced) steps.push({ op: 'sync', file: file.id, isFailed: false });
   };
   /** @type {(args: any[]) => After} */
@@ -225,7 +226,7 @@ export function startRecording(root, failure) {
       args[3] = allowed(target, length, position);
       const all = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
       const bytes = Buffer.from(all.subarray(offset, offset + args[3]));
-      return (count) => noteWrite(target, bytes.subarray(0, count), position);
+      return (count) => noteWrite(target, bytes.subarray(0, count), length, position);
     },
     writeBuffers(args) {
       const target = open.get(args[0]);
@@ -233,7 +234,7 @@ export function startRecording(root, failure) {
       const all = Buffer.concat(args[1]);
       const bytes = all.subarray(0, allowed(target, all.length, args[2]));
       args[1] = [bytes];
-      return (count) => noteWrite(target, bytes.subarray(0, count), args[2]);
+      return (count) => noteWrite(target, bytes.subarray(0, count), all.length, args[2]);
     },
     ftruncate([descriptor, size = 0]) {
       const target = open.get(descriptor);

@@ -6,18 +6,20 @@
 
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import { loadDiskImage, loadShown, loadSurvival } from '../ladder/built.mjs';
+import { loadDiskImage, loadLosses, loadShown, loadSurvival } from '../ladder/built.mjs';
+import { endingWithThis, withTemporaryFolder } from '../temporary-folder.mjs';
 import { ITEMS, LAST_ITEM } from './process.mjs';
 
 /**
  * @import { ChildProcess } from 'node:child_process'
  * @import { DiskImage } from '../../test/simulation/disk-image.ts'
  * @import { Survivor } from '../../test/simulation/survival.ts'
+ * @import { Loss } from '../../test/ladder/losses.ts'
  * @import { Found, Life } from './process.mjs'
  * @import { Failure, Step } from './recorder.mjs'
  */
@@ -34,18 +36,12 @@ export const COLUMNS = /** @type {const} */ ([
 
 /** @typedef {(typeof COLUMNS)[number]} Column */
 
-/**
- * Something acknowledged is lost, or nothing can be read: how it came to that, one step a line.
- * @typedef {{ steps: readonly string[], end: string, found: string }} Loss
- */
-
 /** @typedef {{ tried: number, lost: number, shortest: Loss | undefined }} Cell */
 
 /**
  * The result of a trial. A problem means that the table may be wrong.
  * @typedef {{
  *   cells: Map<Column, Cell>,
- *   acknowledged: number,
  *   problems: readonly string[],
  *   notes: readonly string[],
  * }} Verdict
@@ -70,22 +66,17 @@ const LEAST_PATIENCE_MS = 2_000;
 const READS = 300;
 
 /**
+ * Rejects if the module cannot be loaded, or its store acknowledges nothing.
  * @param {string} module The path of a module that exports `open(path)`.
  * @param {(text: string) => void} progress
  * @returns {Promise<Verdict>}
  */
-export async function tryStore(module, progress) {
+export function tryStore(module, progress) {
   // States in memory: the model says what a disk would keep.
-  const parent = existsSync('/dev/shm') ? '/dev/shm' : realpathSync(tmpdir());
-  const folder = mkdtempSync(join(parent, 'petstore-judge-'));
-  const readers = new Readers(module, folder);
-  try {
-    const trial = new Trial(module, folder, readers, progress);
-    return await trial.run();
-  } finally {
-    readers.end();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const parent = existsSync('/dev/shm') ? '/dev/shm' : undefined;
+  return withTemporaryFolder('judge', parent, (folder) => {
+    return new Trial(module, folder, progress).run();
+  });
 }
 
 class Trial {
@@ -99,20 +90,21 @@ class Trial {
   #tried = new Set();
   /** By the state's key. @type {Map<string, Promise<Found>>} */
   #reads = new Map();
+  /** @type {Readers} */
+  #readers;
   #runs = 0;
   #patienceMs = FIRST_PATIENCE_MS;
 
   /**
    * @param {string} module
    * @param {string} folder
-   * @param {Readers} readers
    * @param {(text: string) => void} progress
    */
-  constructor(module, folder, readers, progress) {
+  constructor(module, folder, progress) {
     this.module = module;
     this.folder = folder;
-    this.readers = readers;
     this.progress = progress;
+    this.#readers = new Readers(module, folder);
   }
 
   /** @returns {Promise<Verdict>} */
@@ -120,38 +112,38 @@ class Trial {
     this.progress('a life without failures');
     const life = await this.#live(undefined);
     this.#patienceMs = Math.max(LEAST_PATIENCE_MS, PATIENCE_RATIO * life.ms);
-    const { everyEnd } = await loadSurvival();
     const moments = await momentsOf(life.steps);
-    const acknowledged = moments.at(-1)?.acknowledged.length ?? 0;
-    if (acknowledged === 0) {
-      this.#problems.add('The store acknowledges nothing, so it can lose nothing');
-      for (const step of life.steps) if (step.op === 'note') this.#notes.add(step.what);
-      return this.#verdict(acknowledged);
+    if (moments.at(-1)?.acknowledged.length === 0) {
+      const said = life.steps.flatMap((step) => (step.op === 'note' ? step.what : []));
+      const why = said.find((what) => what !== 'add') ?? 'no add settles';
+      throw new Error(`its store acknowledges nothing, so it can lose nothing: ${why}`);
     }
+    this.#readers.start(this.#patienceMs);
+    try {
+      await this.#tryMoments(moments);
+      // A life is mostly the start of a process.
+      const failures = failuresOf(life);
+      const next = async () => {
+        for (let failure = failures.shift(); failure !== undefined; failure = failures.shift()) {
+          await this.#tryFailure(failure);
+        }
+      };
+      await Promise.all(Array.from({ length: availableParallelism() }, next));
+    } finally {
+      this.#readers.end();
+    }
+    return { cells: this.#cells, problems: [...this.#problems], notes: [...this.#notes] };
+  }
+
+  /** @param {readonly Moment[]} moments */
+  async #tryMoments(moments) {
+    const { everyEnd } = await loadSurvival();
     for (const [index, moment] of moments.entries()) {
       this.progress(`step ${index + 1} of ${moments.length}`);
       for (const survivor of everyEnd(moment.image)) {
         await this.#end(survivor.how === 'kill -9' ? 'kill' : 'power failure', moment, survivor);
       }
     }
-    // A life is mostly the start of a process.
-    const failures = failuresOf(life);
-    const next = async () => {
-      for (let failure = failures.shift(); failure !== undefined; failure = failures.shift()) {
-        await this.#tryFailure(failure);
-      }
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, next));
-    return this.#verdict(acknowledged);
-  }
-
-  /**
-   * @param {number} acknowledged
-   * @returns {Verdict}
-   */
-  #verdict(acknowledged) {
-    const problems = [...this.#problems];
-    return { cells: this.#cells, acknowledged, problems, notes: [...this.#notes] };
   }
 
   /** @param {Failure} failure */
@@ -162,16 +154,15 @@ class Trial {
       this.#problems.add(`${kind} ${at + 1}: ${error.message}`);
     });
     if (life === undefined) return;
+    const { lostByFailedSync } = await loadLosses();
     const moments = await momentsOf(life.steps);
     for (const [index, moment] of moments.entries()) {
       // What it acknowledges counts, and what it has come to.
       const isNote = life.steps[index]?.op === 'note' || index === moments.length - 1;
       if (isNote) await this.#end(kind, moment, { how: 'kill -9', image: moment.image });
       if (kind !== 'failed sync') continue;
-      await this.#end(kind, moment, {
-        how: 'power failure',
-        image: await lostBySync(moment.image),
-      });
+      const image = lostByFailedSync(moment.image);
+      await this.#end(kind, moment, { how: 'power failure', image });
     }
   }
 
@@ -187,7 +178,7 @@ class Trial {
     const key = `${column} ${state} ${acknowledged} ${begun}`;
     if (this.#tried.has(key)) return;
     this.#tried.add(key);
-    const read = this.#reads.get(state) ?? this.readers.read(image);
+    const read = this.#reads.get(state) ?? this.#readers.read(image);
     this.#reads.set(state, read);
     const found = lossIn(await read, moment);
     const cell = this.#cells.get(column);
@@ -210,7 +201,10 @@ class Trial {
     const child = startChild('live', this.module, { root, failure, patienceMs: this.#patienceMs });
     /** @type {Life} */
     const life = await new Promise((resolve, reject) => {
-      child.once('message', (message) => resolve(/** @type {Life} */ (message)));
+      child.once('message', (/** @type {Life | { unusable: string }} */ message) => {
+        if ('unusable' in message) reject(new Error(message.unusable));
+        else resolve(message);
+      });
       // Unlike the exit, it comes after the last message.
       child.once('disconnect', () =>
         reject(new Error(`The process of the store ends early: ${child.errors()}`)),
@@ -307,7 +301,9 @@ function makeStep(disk, image, step) {
     case 'write': {
       const bytes = Buffer.from(step.bytes);
       image = disk.changeFile(image, step.file, step.at, bytes);
-      return { image, text: `write ${bytes.length} bytes to ${nameOf(step.file)} at ${step.at}` };
+      const part = step.asked > bytes.length ? `: is made in part, ${bytes.length} bytes` : '';
+      const what = `write ${step.asked} bytes to ${nameOf(step.file)} at ${step.at}`;
+      return { image, text: what + part };
     }
     case 'truncate':
       image = disk.changeFile(image, step.file, step.size);
@@ -326,20 +322,6 @@ function makeStep(disk, image, step) {
         text: step.item === undefined ? step.what : `${step.what}: item ${step.item}`,
       };
   }
-}
-
-/**
- * What a failed sync alone loses: a power failure, after everything else was synced.
- * @param {DiskImage} image
- */
-async function lostBySync(image) {
-  const { FOLDER, syncFile, syncNames } = await loadDiskImage();
-  const { worstEnd } = await loadSurvival();
-  const folders = [...image.names].filter(([, id]) => id === FOLDER).map(([path]) => path);
-  let synced = image;
-  for (const id of image.files.keys()) synced = syncFile(synced, id);
-  for (const path of ['/', ...folders]) synced = syncNames(synced, path);
-  return worstEnd(synced);
 }
 
 /** @param {DiskImage} image */
@@ -394,11 +376,9 @@ function lossIn({ error, items = [], again, againError }, { acknowledged, begun 
  * @returns {Child}
  */
 function startChild(role, module, given) {
-  const child = fork(PROCESS, [module, JSON.stringify(given)], {
-    env: { ...process.env, JUDGE_ROLE: role },
-    serialization: 'advanced',
-    silent: true,
-  });
+  const env = { ...process.env, JUDGE_ROLE: role };
+  const options = /** @type {const} */ ({ env, serialization: 'advanced', silent: true });
+  const child = endingWithThis(fork(PROCESS, [module, JSON.stringify(given)], options));
   let errors = '';
   child.stdout?.resume();
   child.stderr?.on('data', (chunk) => (errors = `${errors}${chunk}`.slice(0, 1000)));
@@ -416,6 +396,7 @@ class Readers {
   /** @type {Child[]} */
   #children = [];
   #folders = 0;
+  #patienceMs = 0;
 
   /**
    * @param {string} module
@@ -424,11 +405,16 @@ class Readers {
   constructor(module, folder) {
     this.module = module;
     this.folder = folder;
+  }
+
+  /** @param {number} patienceMs How long a reader may take for a state. */
+  start(patienceMs) {
+    this.#patienceMs = patienceMs;
     for (let count = 0; count < availableParallelism(); count += 1) this.#start();
   }
 
   #start() {
-    const child = startChild('read', this.module, { patienceMs: FIRST_PATIENCE_MS });
+    const child = startChild('read', this.module, { patienceMs: this.#patienceMs });
     this.#children.push(child);
     child.once('message', () => this.#free({ child, reads: 0 }));
   }

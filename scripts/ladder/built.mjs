@@ -1,5 +1,7 @@
 /** The parts of the ladder that are compiled with the tests. */
 
+import { fail } from '../build.mjs';
+
 /**
  * @import { Row } from '../../test/ladder/variants.ts'
  */
@@ -28,7 +30,7 @@ export const loadSurvival = () => load('test/simulation/survival.js');
 export const loadNodeDisk = () => load('src/core/store/node-disk.js');
 
 /**
- * Resolves with the rows of these names, or with all. Throws if a name is that of no row.
+ * Resolves with the rows of these names, or with all. Ends the process if a row does not exist.
  * @param {readonly string[] | undefined} names
  * @returns {Promise<readonly Row[]>}
  */
@@ -37,7 +39,7 @@ export async function rowsOf(names) {
   for (const name of names ?? []) {
     if (ROWS.some((row) => row.name === name)) continue;
     const all = ROWS.map((row) => row.name).join(', ');
-    throw new Error(`There is no row "${name}". The rows are ${all}`);
+    fail(`There is no row "${name}". The rows are ${all}`, 2);
   }
   return ROWS.filter((row) => names?.includes(row.name) ?? true);
 }

@@ -3,11 +3,12 @@
 import { loadLines, loadLosses, loadStores, rowsOf } from './built.mjs';
 
 /**
- * @import { Column, Row } from '../../test/ladder/variants.ts'
  * @import { Loss } from '../../test/ladder/losses.ts'
  */
 
 /**
+ * Prints a row: the lines that it changes, and a short life, by what it loses a pet first. Each row
+ * of a rung loses one beside a second process, too, so that column is the last one.
  * @param {string} name
  */
 export async function showRow(name) {
@@ -19,7 +20,7 @@ export async function showRow(name) {
     console.log(`\n  ${where}\n- ${before}`);
     if (after !== '') console.log(`+ ${after}`);
   }
-  const column = columnOf(row);
+  const [column] = row.loses;
   const { withStore } = await loadStores();
   const { tryColumn } = await loadLosses();
   const cell = await withStore(row, (open) => tryColumn(column ?? 'power failure', open));
@@ -29,25 +30,17 @@ export async function showRow(name) {
     console.log(`\nA short life in which it loses a pet (${column}):\n`);
     printLife(cell.shortest);
   }
-  if (row.core !== undefined) {
-    console.log(`\nThe core does it in ${whereIs(row.core)}:\n    ${row.core.text}`);
+  if (row.answer !== undefined) {
+    console.log(`\nThis line prevents it, ${whereIs(row.answer)}:\n    ${row.answer.text}`);
   }
   for (const peer of row.peers ?? []) console.log(`Written so: ${peer}`);
 }
 
-/**
- * Returns what this row loses a pet by, and a second process only if there is nothing else.
- * @param {Row} row
- * @returns {Column | undefined}
- */
-function columnOf({ loses }) {
-  return loses[0];
-}
-
 /** @param {Loss} loss */
-function printLife({ steps, end, found }) {
-  for (const [index, step] of steps.entries())
+export function printLife({ steps, end, found }) {
+  for (const [index, step] of steps.entries()) {
     console.log(`${String(index + 1).padStart(4)}  ${step}`);
+  }
   console.log(`      ${end}`);
   console.log(`      then: ${found}`);
 }

@@ -1,13 +1,17 @@
 /** The table of the ladder: a row for each rung and broken variant, a column for each fault. */
 
+import { median } from '../bench/table.mjs';
+import { progress } from '../progress.mjs';
 import { loadLosses, loadStores, loadVariants, rowsOf } from './built.mjs';
-import { CALLERS, measureCreates } from './speed.mjs';
+import { CALLERS, CREATES, measureCreates } from './speed.mjs';
 
 /**
  * @import { Cell } from '../../test/ladder/losses.ts'
+ * @import { Row } from '../../test/ladder/variants.ts'
  */
 
 const SIZES = [1000, 100_000];
+const ROUNDS = 5;
 
 /**
  * A cell as it is printed, and whether pets are lost there.
@@ -27,48 +31,74 @@ const SIZES = [1000, 100_000];
  * @param {LadderOptions} options
  */
 export async function printLadder({ names, folder, isMarkdown }) {
-  const [{ COLUMNS }, { withStore }, { tryColumn }] = await Promise.all([
-    loadVariants(),
-    loadStores(),
-    loadLosses(),
-  ]);
-  const sizes = folder === undefined ? [] : SIZES;
-  const heads = ['Row', ...COLUMNS, ...sizes.map((size) => `${size.toLocaleString('en')} pets`)];
+  const rows = await rowsOf(names);
+  const seconds = rows.length * (folder === undefined ? SECONDS : SECONDS_WITH_SPEEDS);
+  console.error(`About ${Math.ceil(seconds)} s, if the machine does nothing else`);
+  const { COLUMNS } = await loadVariants();
+  const { withStore } = await loadStores();
+  const { tryColumn } = await loadLosses();
   /** @type {Printed[][]} */
-  const table = [heads.map((text) => ({ text }))];
-  for (const row of await rowsOf(names)) {
+  const table = [];
+  for (const row of rows) {
     const isRung = row.patches.length === 0 && row.name !== 'no-lock';
-    const cells = await withStore(row, async (open) => {
-      /** @type {Printed[]} */
-      const found = [{ text: isRung ? row.name : `· ${row.name}` }];
+    /** @type {Printed[]} */
+    const cells = [{ text: isRung ? row.name : `· ${row.name}` }];
+    await withStore(row, async (open) => {
       for (const column of COLUMNS) {
         progress(`${row.name}: ${column}`);
-        found.push(printed(await tryColumn(column, open)));
+        cells.push(printed(await tryColumn(column, open)));
       }
-      for (const size of sizes) {
-        progress(`${row.name}: ${size} pets`);
-        found.push({ text: rounded(await measureCreates(open, size, folder ?? '')) });
-      }
-      return found;
     });
     table.push(cells);
   }
+  const speeds = folder === undefined ? undefined : await measureSpeeds(rows, folder);
+  for (const [index, cells] of table.entries()) {
+    for (const rates of speeds?.[index] ?? []) cells.push({ text: rounded(median(rates)) });
+  }
   progress('');
-  if (isMarkdown) printMarkdown(table);
-  else printText(table);
-  const date = new Date().toISOString().slice(0, 10);
-  console.log(
-    '\nA cell says after how many of the tried ends a pet is lost, on the simulated disk.',
-  );
-  if (folder === undefined) return;
-  console.log(
-    `The last columns: creates a second with so many pets and ${CALLERS} callers, in process, on ` +
-      `the disk of ${folder}; ${date}, Node ${process.versions.node}.`,
-  );
+  const sizes = folder === undefined ? [] : SIZES;
+  const heads = ['Row', ...COLUMNS, ...sizes.map((size) => `${size.toLocaleString('en')} pets`)];
+  printTable([heads.map((text) => ({ text })), ...table], isMarkdown);
+  console.log('\nA cell says after how many of the tried ends a pet is lost, on a simulated disk.');
+  console.log('A row that makes more calls has more ends: only zero or not can be compared.');
+  if (speeds === undefined) return;
+  const spread = median(speeds.flat().map((rates) => Math.max(...rates) / Math.min(...rates)));
+  console.log(`
+The last columns: creates a second of a store with so many pets. The rows take turns in ${ROUNDS} rounds,
+each time with ${CREATES} creates by ${CALLERS} callers, in process, on the disk of ${folder}; a cell is
+the median. Between rounds a cell changes by a factor of ${spread.toFixed(1)}: smaller differences mean nothing.
+${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}.`);
 }
 
-/** @param {Cell} cell */
-function printed({ tried, lost }) {
+/** What a row takes on two cores. */
+const SECONDS = 1;
+const SECONDS_WITH_SPEEDS = 6;
+
+/**
+ * Resolves with the rates of each row, for each size, from all rounds. The rows take turns, so that
+ * what else the machine does affects all of them.
+ * @param {readonly Row[]} rows
+ * @param {string} folder
+ */
+async function measureSpeeds(rows, folder) {
+  const { withStore } = await loadStores();
+  /** @type {number[][][]} */
+  const speeds = rows.map(() => SIZES.map(() => []));
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    for (const [index, row] of rows.entries()) {
+      progress(`speeds, round ${round} of ${ROUNDS}: ${row.name}`);
+      await withStore(row, async (open) => {
+        for (const [at, size] of SIZES.entries()) {
+          speeds[index]?.[at]?.push(await measureCreates(open, size, folder));
+        }
+      });
+    }
+  }
+  return speeds;
+}
+
+/** @param {Pick<Cell, 'tried' | 'lost'>} cell */
+export function printed({ tried, lost }) {
   // There is no such operation that could fail.
   if (tried === 0) return { text: '–' };
   return { text: `${lost} of ${tried}`, isLoss: lost > 0 };
@@ -77,6 +107,15 @@ function printed({ tried, lost }) {
 /** Two digits: more would not be the same again. @param {number} value */
 function rounded(value) {
   return Number(value.toPrecision(2)).toLocaleString('en');
+}
+
+/**
+ * @param {readonly Printed[][]} table
+ * @param {boolean} isMarkdown
+ */
+export function printTable(table, isMarkdown) {
+  if (isMarkdown) printMarkdown(table);
+  else printText(table);
 }
 
 /** @param {readonly Printed[][]} table */
@@ -107,9 +146,4 @@ function printText(table) {
     });
     console.log(texts.join('  '));
   }
-}
-
-/** @param {string} text */
-export function progress(text) {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

@@ -31,7 +31,8 @@ export async function openJsonFileStore(path: string, disk: Disk): Promise<Store
   const memory = new ArrayStore();
   for (const pet of decodePets((await readFile(path, disk)) ?? '[]')) memory.pets.push(pet);
   const append: Append = (added) => replaceFile(path, disk, encodePets([...memory.pets, ...added]));
-  // A process that was killed may have left what was read in the page cache only.
+  // What a killed process has written may still be in the memory of the system only: there a start
+  // reads it, and a power failure loses it.
   await append([]);
   return groupCreates(memory, append);
 }
@@ -65,6 +66,8 @@ function encodePets(pets: readonly StoredPet[]): Buffer {
 }
 
 export function decodePets(text: string): readonly StoredPet[] {
+  // Throws with a position in the file. The call below makes the text longer before it parses it.
+  JSON.parse(text);
   const pets = parseExactJson(text) as readonly (NewPet & { readonly id: bigint })[];
   return pets.map((pet) => formatPet(pet.id, pet));
 }

@@ -19,9 +19,10 @@
  * After a failure nothing is known about the file. The store never repairs it in place: it replaces
  * it by a new one from memory, which has each acknowledged pet, as rung 2 does with each commit.
  *
- * What it does not do: see a second process, whose commits overwrite its own; see that another
- * program changed the file; tell a damaged last commit from a torn one; go on with a full disk,
- * where it has no room for the new file. As in rung 2, a create that failed gets 500.
+ * What it does not do: see a second process, whose start replaces the file: the commits of this one
+ * then go to a file without a name; see that another program changed the file; tell a damaged last
+ * commit from a torn one; go on with a full disk, where it has no room for the new file; read the
+ * file of rung 2, which has no marks. As in rung 2, a create that failed gets 500.
  */
 
 import zlib from 'node:zlib';
@@ -38,7 +39,7 @@ export async function openAppendStore(path: string, disk: Disk): Promise<Store> 
     for (const pet of decodePets(`${provenPart(path, content)}]`)) memory.pets.push(pet);
   }
   const file = new AppendedFile(path, disk, memory);
-  // Drops what is torn, and makes durable what a killed process left in the page cache only.
+  // Drops what is torn, and makes durable what a killed process has left in memory, as in rung 2.
   await file.replace();
   return groupCreates(memory, (added) => file.append(added));
 }
@@ -139,4 +140,4 @@ function provenPart(path: string, text: string): string {
   return text.slice(0, end);
 }
 
-await main(import.meta.url, () => openAppendStore('pets.json', nodeDisk));
+await main(import.meta.url, () => openAppendStore('pets-with-marks.json', nodeDisk));

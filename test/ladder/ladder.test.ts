@@ -22,7 +22,7 @@ for (const row of ROWS) {
   });
 
   test(`The lines that ${row.name} names exist`, () => {
-    if (row.core !== undefined) assert.match(whereIs(row.core), /^src\/.*:[0-9]+$/);
+    if (row.answer !== undefined) assert.match(whereIs(row.answer), /^src\/.*:[0-9]+$/);
     for (const { before, after } of changedLines(row)) assert.notEqual(before, after);
   });
 }

@@ -71,7 +71,7 @@ export async function tryColumn(column: Column, open: OpenStore): Promise<Cell> 
   for (const [at, kind] of kinds.entries()) {
     for (const fault of faultsOf(column, kind)) {
       const faulty = await live(open, [{ ...fault, at }]);
-      await tries.endAll(faulty.moments, column === 'full disk' ? onlyKill : lostByFailedSync);
+      await tries.endAll(faulty.moments, column === 'full disk' ? onlyKill : onlyUnsynced);
     }
   }
   return tries.cell;
@@ -111,9 +111,8 @@ function once<T>(keyOf: (value: T) => string): (value: T) => boolean {
 
 /** Kills the process. Resolves with the moments of the next one, which reads and creates a pet. */
 async function startAgain(open: OpenStore, moment: Moment): Promise<readonly Moment[]> {
-  const simulated = new SimulatedDisk(moment.image);
-  const recorder = new Recorder(simulated, [...moment.steps, 'kill'], moment.acknowledged);
-  const store = await recorder.open(open, simulated.startProcess());
+  const recorder = new Recorder(moment.image, [...moment.steps, 'kill'], moment.acknowledged);
+  const store = await recorder.open(open, recorder.simulated.startProcess());
   if (store !== undefined) {
     await recorder.read(store);
     await recorder.create(store, newPet('Leo'));
@@ -142,13 +141,16 @@ function* powerFailures(image: DiskImage): Generator<Survivor> {
   for (const survivor of everyEnd(image)) if (survivor.how !== 'kill -9') yield survivor;
 }
 
-/** What is lost by the failed sync alone: a power failure, after everything else was synced. */
-const lostByFailedSync: Ends = (image) => {
+const onlyUnsynced: Ends = (image) => [{ how: 'power failure', image: lostByFailedSync(image) }];
+
+/** What is lost by a failed sync alone: a power failure, after everything else was synced. */
+export function lostByFailedSync(image: DiskImage): DiskImage {
+  const folders = [...image.names].filter(([, id]) => id === FOLDER).map(([path]) => path);
   let synced = image;
   for (const id of image.files.keys()) synced = syncFile(synced, id);
-  for (const folder of ['/', dirname(PATH)]) synced = syncNames(synced, folder);
-  return [{ how: 'power failure', image: worstEnd(synced) }];
-};
+  for (const path of ['/', ...folders]) synced = syncNames(synced, path);
+  return worstEnd(synced);
+}
 
 /** Starts a store on what is left, each different image once. */
 class Tries {
@@ -237,11 +239,9 @@ async function petsOf(store: LadderStore): Promise<readonly string[]> {
 
 /** Creates one pet, two at a time, a short one, a long one, and keeps each moment. */
 async function live(open: OpenStore, faults: readonly Fault[]): Promise<RecordedLife> {
-  const kinds: OperationKind[] = [];
-  const simulated = new SimulatedDisk(FOLDER_ONLY, (kind) => void kinds.push(kind));
-  simulated.faults = faults;
-  const recorder = new Recorder(simulated);
-  const store = await recorder.open(open, simulated.startProcess());
+  const recorder = new Recorder(FOLDER_ONLY);
+  recorder.simulated.faults = faults;
+  const store = await recorder.open(open, recorder.simulated.startProcess());
   if (store !== undefined) {
     await recorder.create(store, newPet('Rex'));
     await Promise.all(['Tom', 'Kit'].map((name) => recorder.create(store, newPet(name, 700))));
@@ -249,7 +249,7 @@ async function live(open: OpenStore, faults: readonly Fault[]): Promise<Recorded
     await recorder.create(store, newPet('Eve', 700));
   }
   // A store may still call the disk.
-  return { moments: [...recorder.moments], kinds: [...kinds] };
+  return { moments: [...recorder.moments], kinds: [...recorder.kinds] };
 }
 
 interface RecordedLife {
@@ -260,11 +260,11 @@ interface RecordedLife {
 
 /** Two processes have the same file, and each creates three pets. */
 async function liveBeside(open: OpenStore): Promise<readonly Moment[]> {
-  const simulated = new SimulatedDisk(FOLDER_ONLY);
-  const recorder = new Recorder(simulated);
+  const recorder = new Recorder(FOLDER_ONLY);
   const processes = [];
   for (const who of ['A: ', 'B: ']) {
-    processes.push({ who, store: await recorder.open(open, simulated.startProcess(true), who) });
+    const disk = recorder.simulated.startProcess(true);
+    processes.push({ who, store: await recorder.open(open, disk, who) });
   }
   for (const name of ['Rex', 'Tom', 'Kit']) {
     for (const { who, store } of processes) {
@@ -282,16 +282,23 @@ function newPet(name: string, length = 0): NewPet {
 /** Keeps each moment of a life. */
 class Recorder {
   readonly moments: Moment[] = [];
-  readonly #simulated: SimulatedDisk;
+  readonly simulated: SimulatedDisk;
+  /** The operations of the disk. */
+  readonly kinds: OperationKind[] = [];
+  /** The path of the last operation. An open file has the one that leads to it now, or none. */
+  #path = '';
   readonly #steps: string[];
   readonly #acknowledged: string[];
 
   constructor(
-    simulated: SimulatedDisk,
+    image: DiskImage,
     steps: readonly string[] = [],
     acknowledged: readonly string[] = [],
   ) {
-    this.#simulated = simulated;
+    this.simulated = new SimulatedDisk(image, (kind, path) => {
+      this.kinds.push(kind);
+      this.#path = path;
+    });
     this.#steps = [...steps];
     this.#acknowledged = [...acknowledged];
   }
@@ -299,17 +306,17 @@ class Recorder {
   /** Resolves with undefined if the store does not start. `who` begins each of its steps. */
   async open(open: OpenStore, disk: Disk, who = ''): Promise<LadderStore | undefined> {
     const recorded = intercept(disk, (call, args, proceed) => {
-      const { operations, failures, image } = this.#simulated;
+      const { operations, failures, image } = this.simulated;
       try {
         // The simulated disk has made the call when it returns, also where it returns a promise.
         return proceed(...args);
       } finally {
-        const isMade = this.#simulated.operations > operations;
-        const hasFailed = this.#simulated.failures > failures;
-        const isPartial = call.operation.startsWith('write') && this.#simulated.image !== image;
+        const isMade = this.simulated.operations > operations;
+        const hasFailed = this.simulated.failures > failures;
+        const isPartial = call.operation.startsWith('write') && this.simulated.image !== image;
         const failure = isPartial ? ' is made in part' : ' fails';
-        const isIdle = call.operation === 'remove' && this.#simulated.image === image;
-        const step = isIdle ? undefined : describeCall(call, args);
+        const isIdle = call.operation === 'remove' && this.simulated.image === image;
+        const step = isIdle ? undefined : describeCall(call.operation, this.#path, args);
         if (isMade && step !== undefined) this.#keep(who + step + (hasFailed ? `:${failure}` : ''));
       }
     });
@@ -339,7 +346,7 @@ class Recorder {
 
   #keep(step: string): void {
     this.#steps.push(step);
-    const { image } = this.#simulated;
+    const { image } = this.simulated;
     this.moments.push({ steps: [...this.#steps], image, acknowledged: [...this.#acknowledged] });
   }
 }

@@ -21,9 +21,10 @@ const PATH = '/data/pets.json';
 const KEY = 'secret';
 const HOUR_MS = 3_600_000;
 
+/** With the file that the program of the rung keeps in its folder. */
 const DURABLE = [
-  ['2-json-file', openJsonFileStore],
-  ['3-append', openAppendStore],
+  ['2-json-file', openJsonFileStore, 'pets.json'],
+  ['3-append', openAppendStore, 'pets-with-marks.json'],
 ] as const;
 
 /** The stores are served before the first test is declared: node:test does not wait for them. */
@@ -72,7 +73,7 @@ test('Rung 1 runs by itself, and needs its API key', async (t) => {
   }
 });
 
-for (const [name] of DURABLE) {
+for (const [name, , file] of DURABLE) {
   test(`Rung ${name} has each acknowledged pet after kill -9 in the middle of creates`, async (t) => {
     for (const program of programsOf(name)) {
       const folder = tempDir(t);
@@ -98,7 +99,7 @@ for (const [name] of DURABLE) {
       const found = await last.list();
       for (const pet of acknowledged) assert.ok(found.includes(pet), pet);
       await last.kill();
-      JSON.parse(readFileSync(join(folder, 'pets.json'), 'utf8'));
+      JSON.parse(readFileSync(join(folder, file), 'utf8'));
     }
   });
 }

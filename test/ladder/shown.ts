@@ -4,9 +4,10 @@ import { basename } from 'node:path';
 import type { DiskCall } from '../support/disk/intercept.ts';
 import { FOLDER, type DiskImage } from '../simulation/disk-image.ts';
 
-/** Returns what a call does, or undefined for one that changes nothing. */
+/** Returns what a call does to a path, or undefined for one that changes nothing. */
 export function describeCall(
-  { operation, path }: DiskCall,
+  operation: DiskCall['operation'],
+  path: string,
   args: readonly unknown[],
 ): string | undefined {
   const name = basename(path);

@@ -1,0 +1,19 @@
+/** What a script is at, for a person who waits. */
+
+/** Without a terminal, as in a log, lines are sparse. */
+const QUIET_MS = 10_000;
+let lastAt = -Infinity;
+
+/**
+ * Shows a text on a terminal until the next one; an empty text clears the line. Without a terminal
+ * it prints one line in ten seconds.
+ * @param {string} text
+ */
+export function progress(text) {
+  if (process.stderr.isTTY) {
+    process.stderr.write(`\r\x1b[K${text}`);
+  } else if (text !== '' && performance.now() - lastAt >= QUIET_MS) {
+    lastAt = performance.now();
+    process.stderr.write(`${text}\n`);
+  }
+}
