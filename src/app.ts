@@ -15,7 +15,7 @@ import {
 } from './core/app/service-options.ts';
 import { createService, type Service } from './core/app/service.ts';
 import { isObject } from './core/base/exact-json.ts';
-import { safeLogger, silentLogger } from './core/base/logger.ts';
+import { safeLogger, warningLogger } from './core/base/logger.ts';
 import {
   assertNoProblems,
   aText,
@@ -72,14 +72,14 @@ export async function openApp(options: AppOptions): Promise<App> {
  */
 export function createApp(options: AppOptions): App {
   assertNoProblems(optionProblems(options));
-  const { apiKeys, prefix, bodyLimitBytes, log, now, store } = options;
+  const { apiKeys, prefix, bodyLimitBytes, log = warningLogger, now, store } = options;
   return createService({
     apiKeys,
     prefix,
     bodyLimitBytes,
     log,
     now,
-    store: store ?? ((signal) => openStore(options, signal)),
+    store: store ?? ((signal) => openStore({ ...options, log }, signal)),
     extend: (view) => extend(options, view),
   });
 }
@@ -87,7 +87,7 @@ export function createApp(options: AppOptions): App {
 /** Returns what the app has beside the core: the parts of `ops/` and `web/` that are on. */
 function extend(options: AppOptions, view: ServiceView): Extension {
   const { prefix = '', corsOrigins = [], page = false, now = Date.now, runtime } = options;
-  const logger = safeLogger(options.log ?? silentLogger);
+  const logger = safeLogger(options.log ?? warningLogger);
   const metrics = createMetrics({ ...view, timeOfDay: now, runtime });
   const requestIds = options.accessLog === true ? createRequestIds() : undefined;
   const web = webExtension(prefix, page, view);
@@ -126,7 +126,7 @@ async function openStore(options: AppOptions, signal: AbortSignal): Promise<PetS
   const content = await checkDataFile(nodeDisk, path, true);
   if (content.form === 'commits' && content.end === 'torn') {
     const event = 'The data file ends with a commit that is not complete';
-    safeLogger(log ?? silentLogger)('warn', event, { file: path });
+    safeLogger(log ?? warningLogger)('warn', event, { file: path });
   }
   return createMemoryStore(content.pets.pets());
 }
