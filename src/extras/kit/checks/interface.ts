@@ -123,7 +123,7 @@ const INPUTS: readonly [id: string, what: string, values: readonly string[], sen
 
 const inputs = INPUTS.flatMap(([id, what, values, send]) =>
   declare('interface', {
-    [`${id} No value of ${what} is a failure of the service`]: each(values, async (own, value) =>
+    [`${id} No value is a failure of the service: ${what}`]: each(values, async (own, value) =>
       assertNoFailure(await send(own, value)),
     ),
   }),
@@ -215,7 +215,7 @@ const invalid = table<string | Fields>(
     ['2/status-type', 'NewPet: status is a PetStatus', withEach('status', NO_STATUS_TYPE)],
     ['2/category-beyond', 'NewPet: categoryId is not beyond int64', BEYOND_INT64],
     ['4.2/missing', 'A body missing required fields is 400', MISSING],
-    ['4.2/no-number', 'NaN and Infinity are no JSON numbers, and 400', NO_NUMBERS],
+    ['4.2/no-number', 'NaN and Infinity are no numbers', NO_NUMBERS],
     ['4.2/invalid', 'A body containing invalid values is 400', INVALID_PETS],
   ],
   async (own, body) => {
@@ -695,9 +695,7 @@ const versioning = declare('interface', {
 
 /** Run last: by then the service has many newer pets. */
 export const staying: readonly Check[] = declare('interface', {
-  '4.2/stays An added animal stays: those of this run are still there at its end': async (
-    client,
-  ) => {
+  '4.2/stays An added animal stays, to the end of a run': async (client) => {
     const { acknowledged } = client.run;
     await client.addMany(STAYING - acknowledged.size);
     await assertStay(client, [...acknowledged.values()]);
