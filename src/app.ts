@@ -3,6 +3,7 @@
  * server.ts, for tests, and for programs that embed it.
  */
 
+import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { apiKeyProblems } from './core/app/api-keys.ts';
 import {
@@ -123,6 +124,9 @@ async function openStore(options: AppOptions, signal: AbortSignal): Promise<PetS
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log });
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO() === true) {
+    throw new Error(`${path} is a pipe: write its pets to a file, and name that as the data file`);
+  }
   const content = await checkDataFile(nodeDisk, path, true);
   if (content.form === 'commits' && content.end === 'torn') {
     const event = 'The data file ends with a commit that is not complete';
