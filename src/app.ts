@@ -3,6 +3,7 @@
  * server.ts, for tests, and for programs that embed it.
  */
 
+import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   aStore,
@@ -14,7 +15,7 @@ import {
 } from './core/app/service-options.ts';
 import { createService, type Service } from './core/app/service.ts';
 import { isObject } from './core/base/exact-json.ts';
-import { safeLogger, silentLogger } from './core/base/logger.ts';
+import { safeLogger, warningLogger } from './core/base/logger.ts';
 import {
   assertNoErrors,
   aText,
@@ -59,14 +60,14 @@ export async function openApp(options: AppOptions): Promise<App> {
  */
 export function createApp(options: AppOptions): App {
   assertNoErrors(optionErrors(options));
-  const { apiKeys, prefix, bodyLimitBytes, log, now, store } = options;
+  const { apiKeys, prefix, bodyLimitBytes, log = warningLogger, now, store } = options;
   return createService({
     apiKeys,
     prefix,
     bodyLimitBytes,
     log,
     now,
-    store: store ?? etcdOpener(options) ?? (() => openStore(options)),
+    store: store ?? etcdOpener({ ...options, log }) ?? (() => openStore({ ...options, log })),
     extend: (view) => extend(options, view),
   });
 }
@@ -92,10 +93,13 @@ async function openStore({ dataFile, memory, log }: AppOptions): Promise<PetStor
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log });
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO() === true) {
+    throw new Error(`${path} is a pipe: write its pets to a file, and name that as the data file`);
+  }
   const content = await checkDataFile(nodeDisk, path, true);
   if (content.form === 'commits' && content.end === 'torn') {
     const event = 'The data file ends with a commit that is not complete';
-    safeLogger(log ?? silentLogger)('warn', event, { file: path });
+    safeLogger(log ?? warningLogger)('warn', event, { file: path });
   }
   return createMemoryStore(content.pets.pets());
 }

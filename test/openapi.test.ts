@@ -31,7 +31,8 @@ import { ask, talk } from './support/http/wire.ts';
 test('GET /openapi.json is the description, of the version of the interface (S9.2)', async (t) => {
   assert.equal((await ask(await openService(t), 'GET /openapi.json')).body, DESCRIPTION_TEXT);
   const { openapi, info, servers } = DESCRIPTION;
-  assert.deepEqual([openapi, info.version, servers[0]?.url], ['3.1.0', '1.0.0', '/']);
+  // With a server '/' generated clients would request //v1/pets.
+  assert.deepEqual([openapi, info.version, servers], ['3.1.0', '1.0.0', undefined]);
 });
 
 test('The longest Idempotency-Key has a backslash before each of 255 characters', async (t) => {

@@ -7,10 +7,11 @@ import { writeFileSync } from 'node:fs';
 import { parseInt64 } from '../core/base/int64.ts';
 import { mustBe } from '../core/base/option-error.ts';
 import { LEVELS, VERSIONS } from '../extras/kit/check.ts';
-import { checksOf, isName } from '../extras/kit/checks.ts';
+import { CHECKS, checksOf, isName } from '../extras/kit/checks.ts';
 import { junitOf, reportOf } from '../extras/kit/report.ts';
 import { awaitService, Run, type Outcome } from '../extras/kit/run.ts';
 import type { Command, CommandLine, Context, Environment, FlagKind } from './command-line.ts';
+import { edits, nearest } from './nearest.ts';
 
 const HELP = `Checks a pet store service against the specification, clause by clause.
 
@@ -121,7 +122,8 @@ function readSettings({ flags, operands: [url], mistakes }: CommandLine, env: En
     // A text that is not a URL may be the key, and a field may have the key of a gateway.
     const isShown = flag === 'BASE_URL' ? /:\/\/|\/v/.test(text) : !/key|header/.test(flag);
     const wrong = text.split('\n').find((line) => parse(line) === undefined) ?? text;
-    mistakes.push(`${name} ${mustBe(name, expected, isShown ? wrong : undefined).sentence}`);
+    const hint = parse === namesIn ? nearId(wrong) : '';
+    mistakes.push(`${name} ${mustBe(name, expected, isShown ? wrong : undefined).sentence}${hint}`);
     return undefined;
   }
   return {
@@ -151,6 +153,16 @@ function oneOf<T extends string>(names: readonly T[]): Parse<T> {
 function namesIn(text: string): readonly string[] | undefined {
   const names = text.replace(/#.*/g, '').match(/\S+/g) ?? [];
   return names.every(isName) ? names : undefined;
+}
+
+/** Returns a hint at the id that was probably meant, with or without its section. */
+function nearId(text: string): string {
+  const [name = ''] = text.split(/\s/).filter((word) => !isName(word));
+  const ids = new Map(
+    CHECKS.flatMap(({ id }) => [id, id.replace(/.*\//, '')].map((one) => [one, id])),
+  );
+  const best = nearest(name, [...ids.keys()]);
+  return edits(name, best) <= 2 ? `: did you mean ${ids.get(best)}?` : '';
 }
 
 /** Returns the base URL without a trailing slash. */

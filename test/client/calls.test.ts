@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
+import { posix } from 'node:path';
 import { afterEach, mock, test } from 'node:test';
 import { inspect } from 'node:util';
 import {
@@ -16,6 +17,7 @@ import {
   type PetStoreClient,
   PetStoreError,
 } from '../../src/extras/client/client.ts';
+import { readText } from '../support/project.ts';
 
 const BASE_URL = 'http://pets.example/v1';
 const API_KEY = 'secret-Key-1';
@@ -157,6 +159,8 @@ const BAD_OPTIONS: readonly (readonly [part: string, ...options: object[]])[] = 
   ['not "1000"', { timeoutMs: '1000' }],
   ['not NaN', { timeoutMs: NaN }, { retries: NaN }],
   ['retries must be a number from 0 on, not -1', { retries: -1 }],
+  ['fetch must be a function, not "fetch"', { fetch: 'fetch' }],
+  ['signal must be an AbortSignal, not an object', { signal: {} }],
 ];
 
 test('Invalid options are refused, and the error does not contain the API key', () => {
@@ -512,27 +516,40 @@ function failsFor(cause: unknown): Step {
   return () => Promise.reject(new TypeError('fetch failed', { cause }));
 }
 
-/** Causes of fetch's error, and why no connection could be opened, if that is certain. */
-const CAUSES: readonly (readonly [cause: unknown, reason?: string])[] = [
-  [systemError('getaddrinfo'), 'getaddrinfo failed'],
-  [{ errors: ['connect', 'getaddrinfo'].map(systemError) }, 'connect failed'],
-  [{ code: 'UND_ERR_CONNECT_TIMEOUT', message: 'Timeout' }, 'Timeout'],
-  [systemError('read')],
-  [{ errors: ['connect', 'read'].map(systemError) }],
-  [{ errors: [] }],
-  [{ errors: 'connect' }],
-  ['connect'],
-  [null],
+/** Causes of fetch's error, why there is no response, and if it is certain that nothing was sent. */
+const CAUSES: readonly (readonly [cause: unknown, reason: string, isBefore?: boolean])[] = [
+  [systemError('getaddrinfo'), 'getaddrinfo failed', true],
+  [{ errors: ['connect', 'getaddrinfo'].map(systemError) }, 'connect failed', true],
+  [{ code: 'UND_ERR_CONNECT_TIMEOUT', message: 'Timeout' }, 'Timeout', true],
+  [
+    { code: 'DEPTH_ZERO_SELF_SIGNED_CERT', message: 'self-signed certificate' },
+    'self-signed certificate',
+    true,
+  ],
+  [
+    { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', message: 'unable to verify' },
+    'unable to verify',
+    true,
+  ],
+  [{ message: 'bad port' }, 'bad port', true],
+  // The server asks for a certificate after the request was sent.
+  [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', message: 'alert' }, 'alert'],
+  [{ message: `Bearer ${API_KEY} is wrong` }, 'Bearer [API key] is wrong'],
+  [systemError('read'), 'read failed'],
+  [{ errors: ['connect', 'read'].map(systemError) }, 'connect failed'],
+  [{ errors: [] }, 'fetch failed'],
+  [{ errors: 'connect' }, 'fetch failed'],
+  ['connect', 'fetch failed'],
+  [null, 'fetch failed'],
 ];
 
 test('An error of fetch leaves a create in doubt, unless no connection was opened, then or before', async () => {
   const inDoubt = 'whether the pet was added is not known';
-  for (const [cause, reason] of CAUSES) {
+  for (const [cause, reason, isBefore = false] of CAUSES) {
     const { client } = scriptedClient([failsFor(cause)]);
-    const failure =
-      reason === undefined
-        ? `got no complete response; ${inDoubt}`
-        : `cannot reach the service: ${reason}; no pet was added`;
+    const failure = isBefore
+      ? `cannot reach the service: ${reason}; no pet was added`
+      : `got no complete response: ${reason}; ${inDoubt}`;
     await assert.rejects(client.createPet(REX), {
       code: 'network_failure',
       message: `createPet at http://pets.example ${failure}`,
@@ -542,9 +559,56 @@ test('An error of fetch leaves a create in doubt, unless no connection was opene
   const { client } = scriptedClient([breaks, refused, refused]);
   const adding = client.createPet(REX, { idempotencyKey: 'k' });
   await assert.rejects(adding, { message: new RegExp(`reach .*: connect failed; ${inDoubt}$`) });
-  // An error without a cause is a browser's.
-  const browser = scriptedClient([breaks], { retries: 0 }).client;
-  await assert.rejects(browser.listPets(), { code: 'network_failure', message: /\(CORS\)$/ });
+});
+
+test('A browser’s error names CORS, unless the page has the origin of the service', async (t) => {
+  const global = globalThis as { location?: object };
+  t.after(() => delete global.location);
+  for (const [origin, hint] of [
+    [
+      'http://shop.example',
+      ', or the page is from an origin that the service does not allow (CORS)',
+    ],
+    ['http://pets.example', ''],
+  ] as const) {
+    global.location = { origin };
+    const browser = scriptedClient([breaks], { retries: 0 }).client;
+    const message = `listPets at http://pets.example got no complete response: fetch failed${hint}`;
+    await assert.rejects(browser.listPets(), { code: 'network_failure', message });
+  }
+});
+
+test('A request that fetch itself refuses is not tried again, and the error says why', async (t) => {
+  const { AbortController: own } = globalThis;
+  t.after(() => (globalThis.AbortController = own));
+  // As a DOM for tests does: its signals are of another class.
+  Object.assign(globalThis, { AbortController: OtherController });
+  const fails = (): never => assert.fail('Expected signal to be an instance of AbortSignal');
+  const { client, sent } = scriptedClient([fails, CREATED]);
+  await assert.rejects(client.createPet(REX, { idempotencyKey: true }), {
+    code: 'network_failure',
+    message:
+      'createPet at http://pets.example cannot be sent: ' +
+      'Expected signal to be an instance of AbortSignal; no pet was added',
+  });
+  assert.equal(sent.length, 1);
+});
+
+class OtherController {
+  readonly signal = Object.assign(new EventTarget(), { throwIfAborted: () => undefined });
+  abort(): void {}
+}
+
+test('Each call uses the fetch of its moment, unless the client has one of its own', async () => {
+  const client = createClient({ baseUrl: BASE_URL, apiKey: API_KEY });
+  const later = mock.method(globalThis, 'fetch', async () => new Response('[]'));
+  await client.listPets();
+  assert.equal(later.mock.callCount(), 1);
+  mock.restoreAll();
+  const own = scriptedClient([LIST]);
+  mock.method(globalThis, 'fetch', () => assert.fail('It is not used'));
+  await own.client.listPets();
+  assert.equal(own.sent.length, 1);
 });
 
 test('The option retries is for the client or one call; waits grow to 5 s, half of each random', async () => {
@@ -644,9 +708,28 @@ test('An abort before a call prevents it, and between two pages it ends the iter
   assert.equal(sent.length, 1);
 });
 
-test('A signal that several calls share has no listeners after them', async () => {
-  const { client } = scriptedClient([PAGE, PAGE, breaks, PAGE]);
-  const { signal } = new AbortController();
-  for (let i = 0; i < 3; i += 1) await client.listPets({}, { signal });
-  assert.deepEqual(getEventListeners(signal, 'abort'), []);
+test('A signal has one listener for all calls, and ends those in progress', async () => {
+  const { client, sent } = scriptedClient([PAGE, ...Array<Step>(12).fill(hangs)]);
+  const [controller, reason] = [new AbortController(), new Error('Never mind')];
+  const { signal } = controller;
+  await client.listPets({}, { signal });
+  const calls = Array.from({ length: 12 }, () => client.listPets({}, { signal }));
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  controller.abort(reason);
+  for (const call of await Promise.allSettled(calls)) {
+    assert.deepEqual(call, { status: 'rejected', reason });
+  }
+  assert.equal(sent.length, 13);
+});
+
+test('No source of the client raises a bigint to a power, which older targets turn into Math.pow', () => {
+  const names = new Set(['extras/client/client.ts']);
+  for (const name of names) {
+    const text = readText(`src/${name}`);
+    assert.doesNotMatch(text, /[0-9a-fA-F]n *\*\*/, name);
+    for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from '(\.[^']+)/gm)) {
+      names.add(posix.join(name, '..', target!));
+    }
+  }
+  assert.ok(names.has('core/base/int64.ts'));
 });

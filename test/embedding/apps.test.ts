@@ -44,6 +44,19 @@ test('An app whose API keys are all for the metrics only logs a warning, also la
   assert.equal(warnings.length, 2);
 });
 
+test('Without a logger, the reason of a 500 is a warning of the process', async (t) => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  t.after(() => process.off('warning', onWarning));
+  const store = { ...createMemoryStore(), list: () => Promise.reject(new Error('A bug')) };
+  const service = await openService(t, { store });
+  assert.equal((await service.fetch('/v1/pets')).status, 500);
+  await new Promise(setImmediate);
+  const [{ name, message } = new Error('no warning')] = warnings;
+  assert.match(`${name}: ${message}`, /^PetstoreWarning: A request failed: Error: A bug\n/);
+});
+
 test('The data file may be a path or a file: URL; an app that is closed while it opens releases it', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const url = pathToFileURL(path);

@@ -1,7 +1,7 @@
 /** The programs that src/README.md shows and names: each does what the page says. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -9,6 +9,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { blockOf, readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { openApp } from '../../src/app.ts';
+import { createClient, type ClientOptions } from '../../src/extras/client/client.ts';
+import { openService } from '../support/http/service.ts';
 import { linkPackage } from '../support/process/carry.ts';
 import { outputOf } from '../support/process/process.ts';
 
@@ -52,7 +55,88 @@ test('The test on the page for mocking passes with the sample file of the page',
   assert.match(printed, /# pass 2\n# fail 0/);
 });
 
-/** The programs of src/README.md by the names of their files, on a port that they print. */
+test('The program on the page for mocking is late, refuses, loses a response, and begins anew', async (t) => {
+  const folder = linkPackage(tempDir(t));
+  const page = 'src/extras/client/mocking.md';
+  writeFileSync(join(folder, 'sample.json'), blockOf(page, 'json'));
+  const program = blockOf(page, 'js', '// mock.mjs');
+  assert.ok(program.includes('server.listen(8080, ') && program.includes('2000'));
+  const anyPort = program
+    .replace(
+      'server.listen(8080, ',
+      'server.on("listening", () => console.log(server.address().port)).listen(0, ',
+    )
+    // So that it is later than a response on any machine: a test waits for the file.
+    .replace('2000', '1');
+  writeFileSync(join(folder, 'mock.mjs'), anyPort);
+  const mock = spawn(process.execPath, ['mock.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
+  t.after(() => mock.kill());
+  const [port] = (await once(mock.stdout!, 'data')) as [Buffer];
+  const url = `http://127.0.0.1:${String(port).trim()}/v1/pets`;
+  const ask = async (mode: string, name?: string): Promise<string> => {
+    const headers = { Authorization: 'Bearer dev', 'X-Mock': mode };
+    const init =
+      name === undefined
+        ? {}
+        : { method: 'POST', body: Buffer.from(`{"name":"${name}","categoryId":1}`) };
+    const response = await fetch(url, { headers, ...init }).catch(() => undefined);
+    return response === undefined ? 'lost' : `${response.status} ${await response.text()}`;
+  };
+  assert.match(await ask('', 'Ann'), /^201 \{"id":3,/);
+  assert.match(await ask('delay', 'Bob'), /^201 \{"id":4,/);
+  assert.equal(await ask('unavailable', 'Cat'), '503 ');
+  assert.equal(await ask('lost', 'Dan'), 'lost');
+  assert.match(await ask(''), /^200 [^]*"Ann"[^]*"Bob"[^]*"Dan"[^{]*$/);
+  assert.equal(await ask('reset'), '204 ');
+  assert.match(await ask(''), /^200 [^]*"Rex"[^]*"Mia"[^{]*$/);
+});
+
+test('Behind a proxy the client takes the address and the key that the page for mocking shows', async (t) => {
+  const service = await openService(t, { apiKeys: ['dev'] });
+  const [, options = ''] =
+    /`createClient\((\{.*\})\)`/.exec(readText('src/extras/client/mocking.md')) ?? [];
+  // As a dev server does: it passes the request on, with the key of the service.
+  const { headers } = { headers: { Authorization: 'Bearer dev' } };
+  const proxied: typeof fetch = (url, init = {}) => {
+    const { pathname, search } = new URL(url as string);
+    const given = new Headers(init.headers);
+    for (const [name, value] of Object.entries(headers)) given.set(name, value);
+    return fetch(`${service.origin}${pathname}${search}`, { ...init, headers: given });
+  };
+  const location = { href: 'http://localhost:5173/shop/page?x' };
+  const evaluated = new Function('location', `return ${options}`)(location) as ClientOptions;
+  const client = createClient({ ...evaluated, apiKey: 'another', fetch: proxied });
+  assert.equal((await client.createPet({ name: 'Rex', categoryId: 1 })).id, 1n);
+});
+
+test('A pipe as starting data is refused in words, and pets without ids get theirs', async (t) => {
+  const folder = tempDir(t);
+  const [pipe, file] = [join(folder, 'pipe'), join(folder, 'pets.json')];
+  execFileSync('mkfifo', [pipe]);
+  const open = (dataFile: string) => openApp({ memory: { dataFile }, apiKeys: ['dev'] });
+  await assert.rejects(open(pipe), {
+    message: new RegExp(`^${pipe} is a pipe: write its pets to a`),
+  });
+  writeFileSync(file, '[{"name":"Rex","categoryId":1},{"name":"Mia","categoryId":2}]');
+  const app = await open(file);
+  assert.deepEqual(
+    (await app.pets.list()).pets.map(({ id }) => id),
+    [1n, 2n],
+  );
+  await app.close();
+});
+
+test('The page of the package names each member of an app', () => {
+  const [, members = ''] = /export interface Service \{\n([^]*?)^\}/m.exec(
+    readText('src/core/app/service.ts'),
+  )!;
+  const page = readText('src/README.md');
+  const names = Array.from(members.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm), ([, name]) => name!);
+  assert.ok(names.length >= 8, names.join());
+  for (const name of names) assert.match(page, new RegExp(`\`[^\`]*\\b${name}\\b[^\`]*\``), name);
+});
+
+/** The blocks of src/README.md that begin with their file's name, on a port that they print. */
 function readmePrograms(): ReadonlyMap<string, string> {
   const blocks = readText('src/README.md').matchAll(/^```js\n\/\/ (\S+\.mjs)\n([^]*?)^```$/gm);
   const programs = new Map([...blocks].map(([, name, text]) => [name!, text!]));

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApp } from '../../src/app.ts';
+import { createHttpServer, stopServer } from '../../src/index.ts';
+import { testConformance } from '../../src/extras/kit/conformance.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { KEY } from '../support/http/service.ts';
 import { testWrongOptions, withoutStore } from './wrong-options.ts';
@@ -53,4 +55,26 @@ test('setApiKeys refuses what createApp refuses', () => {
   for (const keys of [[], ['a b'], [7], 'k', ['k', 'k'], [{ key: 'k', name: '' }]]) {
     assert.throws(() => app.setApiKeys(keys as string[]), /^TypeError: apiKeys/);
   }
+});
+
+test('An app in place of its listener, and other wrong arguments, are refused at the call', async () => {
+  const app = createApp({ store, apiKeys: [KEY] });
+  const listener = /^TypeError: The listener must be a function, such as app.listener, not an obj/;
+  assert.throws(() => createHttpServer(app as never), listener);
+  const limits = { maxConnection: 5 } as object;
+  const message = /^TypeError: There is no limit maxConnection; the limits are headersTimeout, /;
+  assert.throws(() => createHttpServer(app.listener, limits), message);
+  await assert.rejects(
+    stopServer(app as never, 10),
+    /^TypeError: The server must be one of node:h/,
+  );
+  const server = createHttpServer(app.listener);
+  await assert.rejects(stopServer(server, undefined as never), /^TypeError: drainMs must be a num/);
+  const kit = { baseUrl: 'http://127.0.0.1/v1', key: KEY };
+  const options = /^TypeError: The kit needs its options: \{ baseUrl, key \}$/;
+  for (const wrong of [undefined, {}, { ...kit, key: 7 }, { ...kit, baseUrl: '/v1' }]) {
+    assert.throws(() => testConformance(wrong as never), options);
+  }
+  const level = { ...kit, level: 'all' as 'http' };
+  assert.throws(() => testConformance(level), /^RangeError: there is no level all$/);
 });

@@ -79,6 +79,11 @@ test('An invalid call for the pets is refused with the reason', async (t) => {
       'status must be one of available, pending, sold, not "lost"; ' +
       'after must be a bigint or a safe integer, not 1.5',
   });
+  for (const wrong of [undefined, 'Rex', null, [rex]]) {
+    await assert.rejects(app.pets.create(wrong as never), /^TypeError: A pet must be an object/);
+  }
+  await assert.rejects(app.pets.list('sold' as never), /^TypeError: A query must be an object/);
+  await assert.rejects(app.pets.all(7 as never).next(), /^TypeError: A query must be an object/);
   const range = 'must be from -9223372036854775808 to 9223372036854775807, not 9223372036854775808';
   await assert.rejects(app.pets.get(2n ** 63n), { name: 'RangeError', message: `id ${range}` });
   await assert.rejects(app.pets.create({ ...rex, categoryId: 2n ** 63n }), InvalidPetError);

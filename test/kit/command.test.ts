@@ -85,7 +85,7 @@ test('The report, JUnit and the exit code agree on differences and expected fail
   const wrong = await open(t, CREATED_200);
   const cause =
     /With --strict[^]*\nDIFFERS decisions\/limit .*\n {2}the status: expected 400, received 200\n {2}in {8}limit=, limit, .*\n {2}sent {6}GET \/v1\/pets\?limit=\n[^]* {2}received {2}status 200\n/;
-  const counts = /\n10 hold; 0 fail; 1 not observed; 1 expected to fail; 1 differ\n$/;
+  const counts = /\n22 hold; 0 fail; 1 not observed; 1 expected to fail; 1 differ\n$/;
   for (const [given, failures, said] of [
     [[other, ...args], 0, cause],
     [[other, ...args, '--strict'], 2, /\nFAILS decisions\/limit /],
@@ -95,7 +95,7 @@ test('The report, JUnit and the exit code agree on differences and expected fail
   ] as const) {
     const { code, stdout } = await run(given);
     const xml = readFileSync(output, 'utf8');
-    assert.match(xml, /<testsuite name="petstore conformance .*" tests="13" failures="[0-2]" /);
+    assert.match(xml, /<testsuite name="petstore conformance .*" tests="25" failures="[0-2]" /);
     assert.match(xml, /<testcase name="4\.2\/created POST \/pets adds an animal: 201"/);
     const found = xml.match(/<failure type="testCodeFailure" /g)?.length ?? 0;
     assert.deepEqual([found, code], [failures, failures === 0 ? 0 : 1], given.join(' '));
@@ -164,6 +164,18 @@ ${URL_EXPECTED} "host/v1"
 --wait must be a time such as 10s or 2m, not "long"`,
     ],
     [`${URL_2} --only 4.1 --only 6`, '--only must be ids of --list, not "6"'],
+    [
+      `${URL_2} --only limit-maximun`,
+      '--only must be ids of --list, not "limit-maximun": did you mean 4.1/limit-maximum?',
+    ],
+    [
+      `${URL_2} --only not-added`,
+      '--only must be ids of --list, not "not-added": did you mean 4.2/not-added?',
+    ],
+    [
+      `${URL_2} --expected-failures 4.2/locations`,
+      '--expected-failures must be ids of --list, not "4.2/locations": did you mean 4.2/location?',
+    ],
     [`${URL_2} --header Authorization=secret`, "--header must be 'Name: value'"],
     [`${URL_2} --header X:€`, "--header must be 'Name: value'"],
     [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],

@@ -6,6 +6,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import { leavingBodies } from './left-bodies.ts';
 import { linkAfter, linked, pageOf, thirdDecisions } from './other-decisions.ts';
 import type { Fields } from '../../src/extras/kit/test-client.ts';
 import {
@@ -14,6 +15,7 @@ import {
   plainRules,
   RIGHT,
   type NewPet,
+  type Pet,
   type Reply,
   type Rules,
 } from './plain-service.ts';
@@ -80,6 +82,12 @@ function meeting(count: number): () => Promise<void> {
       waiting.push(resolve);
       if (waiting.length === count) for (const goOn of waiting.splice(0)) goOn();
     });
+}
+
+/** Returns a rule that gives out ids in turn, however many pets are kept. */
+function countUp(): Rules['newId'] {
+  let last = 0n;
+  return () => (last += 1n);
 }
 
 const hasStatus = ({ status }: NewPet): boolean => status !== undefined;
@@ -263,6 +271,98 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   },
   '4.2/unreadable 30,000 brackets are a failure': {
     readBody: (text) => (/^\[{9}/.test(text) ? fail() : plainRules.readBody(text)),
+  },
+  '4.1/status-any an unknown status is a failure': except('readStatus', 'lost', fail),
+  '4.1/limit-any a NUL in a limit is a failure of the database': except('readLimit', '\0', fail),
+  '4.1/limit-any a limit that is given twice is a failure': {
+    reply: (right, { url = '' }) =>
+      /limit=1&limit=2/.test(url) ? plainRules.error(500, 'Two limits') : right,
+  },
+  '4.1/other-any a query that is not UTF-8 is a failure': {
+    reply: (right, { url = '' }) => (/%ff/.test(url) ? plainRules.error(500, 'No UTF-8') : right),
+  },
+  '4/decoded a query is not percent-decoded': {
+    readStatus: (text) => plainRules.readStatus(text),
+    reply: (right, { url = '' }) => (/%35/.test(url) ? plainRules.error(400, 'No limit') : right),
+  },
+  '4/decoded a petId is not percent-decoded': {
+    reply: (right, { url = '' }) => (/%3[0-9]/.test(url) ? plainRules.error(404, 'No pet') : right),
+  },
+  '4.2/name-any a lone surrogate in a name is a failure': {
+    isName: (value) =>
+      typeof value === 'string' && /\p{Surrogate}/u.test(value)
+        ? fail()
+        : typeof value === 'string',
+  },
+  '4.2/category-any a categoryId beyond a double is a failure': {
+    isCategory: (value) => (value === Infinity ? fail() : isCategory(value)),
+  },
+  '4.2/status-any a list as a status is a failure': {
+    isStatus: (value) => (Array.isArray(value) ? fail() : isStatus(value)),
+  },
+  '4.2/other-any an unknown member that is null is a failure': {
+    readNewPet: (members) => (members['conformance'] === null ? fail() : readNewPet(members)),
+  },
+  '4.2/id-any an id of 5,000 digits is a failure': {
+    newId: (pets, sent) =>
+      `${String(sent)}`.length > 4300 ? fail() : plainRules.newId(pets, sent),
+  },
+  '5/any a wrong Authorization is a failure': {
+    hasKey: (given = '') => (given.includes('\xff') ? fail() : given === RIGHT),
+  },
+  '4.2/type-any a Content-Type that cannot be read is a failure': {
+    reply: (right, { headers }) =>
+      headers['content-type'] === ';' ? plainRules.error(500, 'No type') : right,
+  },
+  '4.2/accept-any an Accept that cannot be read is a failure': {
+    reply: (right, { headers }) =>
+      headers.accept === '"' ? plainRules.error(500, 'No type') : right,
+  },
+  '4.2/retry-any a long idempotency key is a failure of the database': {
+    reply: (right, { headers }) =>
+      String(headers['idempotency-key']).length > 255 ? plainRules.error(500, 'Too long') : right,
+  },
+  '4/rest the body of a refused request is left on the connection': {
+    front: (port) => leavingBodies(port, (header) => !header.includes(KEY)),
+  },
+  '4/rest a body in chunks is taken for the next request': {
+    front: (port) => leavingBodies(port, (header) => /\ntransfer-encoding:/i.test(header)),
+  },
+  '2/name-empty an empty name comes back as null': name((text) => text || null),
+  '4.2/no-number NaN is accepted': {
+    readBody: (text) => plainRules.readBody(text.replace(/:NaN\b/, ':0')),
+  },
+  '4.2/charset Application/JSON is 415': {
+    reply: (right, { headers }) =>
+      /^A/.test(headers['content-type'] ?? '') ? plainRules.error(415, 'No JSON') : right,
+  },
+  '4.2/in-chunks a body in chunks counts as empty': {
+    decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
+  },
+  '4.2/once each create stores two pets': {
+    keep(pets, pet) {
+      plainRules.keep(pets, pet);
+      plainRules.keep(pets, { ...pet, id: pet.id + 1n });
+    },
+  },
+  '4.2/stays only the newest 110 pets are kept': {
+    newId: countUp(),
+    keep(pets, pet) {
+      plainRules.keep(pets, pet);
+      if (pets.size > 110) pets.delete(pets.keys().next().value!);
+    },
+  },
+  '4.2/stays the lists forget what is older than the newest 150': {
+    list: (pets, query) => pageOf(pets.slice(-150), query),
+    reply: linked,
+  },
+  'decisions/replay a replay stores another pet': {
+    newId: countUp(),
+    replayed(first, pets) {
+      const pet = first.body as Pet;
+      plainRules.keep(pets, { ...pet, id: pet.id + 1000n });
+      return first;
+    },
   },
   'decisions/no-utf8 invalid UTF-8 is replaced': { decode: (bytes) => bytes.toString() },
   'http/chunked a chunked body is ignored': {

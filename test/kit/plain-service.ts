@@ -7,11 +7,12 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import { parseExactJson, stringifyExactJson } from '../../src/core/base/exact-json.ts';
 import type { Check } from '../../src/extras/kit/check.ts';
 import { Run, type Outcome } from '../../src/extras/kit/run.ts';
 import type { Target } from '../../src/extras/kit/test-client.ts';
-import { listenFor } from '../support/http/service.ts';
+import { listen, listenFor } from '../support/http/service.ts';
 
 export interface Pet {
   readonly id: bigint;
@@ -97,6 +98,8 @@ export const plainRules = {
   error(status: number, message: string): Reply {
     return { status, body: { code: `e${status}`, message, status } };
   },
+  /** The response to the same pet with an idempotency key that has added it. */
+  replayed: (first: Reply, _pets: Pets): Reply => first,
   /** The response to another pet with an idempotency key that has added a pet. */
   reused: (_first: Reply) => plainRules.error(422, 'The key was used for another pet'),
   options: (allow: string): Reply => ({ status: 204, body: '', fields: { Allow: allow } }),
@@ -104,6 +107,8 @@ export const plainRules = {
   reply: (reply: Reply, _request: IncomingMessage): Reply => reply,
   /** Sends the body, after the header was set. */
   end: (response: ServerResponse, text: string): void => void response.end(text),
+  /** Returns a server before the service on the port. By default there is none. */
+  front: (_port: number): NetServer | undefined => undefined,
 };
 
 export type Rules = typeof plainRules;
@@ -112,7 +117,12 @@ type Scope = Parameters<typeof listenFor>[0];
 
 /** Starts a plain service with these rules, which is closed with the test. */
 export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<Target> {
-  const port = await listenFor(t, createPlainServer(rules));
+  let port = await listenFor(t, createPlainServer(rules));
+  const front = rules.front?.(port);
+  if (front !== undefined) {
+    t.after(() => void front.close());
+    port = await listen(front);
+  }
   return { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY, timeoutMs: HOUR_MS };
 }
 
@@ -141,7 +151,8 @@ function createPlainServer(changes: Partial<Rules>): Server {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const allow = petId === undefined ? 'GET, HEAD, OPTIONS, POST' : 'GET, HEAD, OPTIONS';
     if (method === 'OPTIONS') return rules.options(allow);
-    if (method === 'GET') return petId === undefined ? list(searchParams) : get(petId);
+    if (method === 'GET')
+      return petId === undefined ? list(searchParams) : get(decodeURIComponent(petId));
     if (method === 'POST' && petId === undefined) return createOnce(request, bytes);
     return { ...rules.error(405, `Only ${allow}`), fields: { Allow: allow } };
   }
@@ -158,7 +169,8 @@ function createPlainServer(changes: Partial<Rules>): Server {
     const text = rules.decode(bytes, request);
     const key = request.headers['idempotency-key'];
     const first = keys.get(key);
-    if (first !== undefined) return first.text === text ? first.reply : rules.reused(first.reply);
+    if (first !== undefined && first.text !== text) return rules.reused(first.reply);
+    if (first !== undefined) return rules.replayed(first.reply, pets);
     const reply = await create(text);
     if (key !== undefined) keys.set(key, { text, reply });
     return reply;

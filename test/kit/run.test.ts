@@ -16,6 +16,7 @@ import { readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts'
 import { isWhole } from '../support/extent.ts';
 import { listen } from '../support/http/service.ts';
 import { EVIDENCE, FAULTS } from './faults.ts';
+import { leavingBodies } from './left-bodies.ts';
 import { otherDecisions, otherForms, thirdDecisions } from './other-decisions.ts';
 import { HOUR_MS, KEY, openPlain, outcomesOf, plainRules, type Rules } from './plain-service.ts';
 
@@ -29,8 +30,9 @@ test('A request that gets 429 is sent again after its Retry-After, up to five ti
     ['http/head', 6, 'differ'],
   ] as const) {
     let requests = 0;
-    const reply: Rules['reply'] = (right, { method }) => {
-      requests += Number(method !== 'GET');
+    const reply: Rules['reply'] = (right, { method, headers }) => {
+      // A probe of the connection has no User-Agent, and is not one of the check's own requests.
+      requests += Number(method === 'HEAD' || (method === 'POST' && 'user-agent' in headers));
       if (method === 'GET' || requests > refusals) return right;
       return { ...plainRules.error(429, 'Too often'), fields: { 'Retry-After': '0.01' } };
     };
@@ -197,6 +199,15 @@ test('In other forms the plain service fails no check, and differs in no other d
   const others = await othersOf(t, otherForms, checksOf(isWhole ? 'http' : 'interface'));
   const found = others.filter((text) => !text.endsWith('not observed') && !plainDiffers.has(text));
   assert.deepEqual(found, []);
+});
+
+test('What is left of a refused request on a connection is told once, and fails no other check', async (t) => {
+  const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
+  const others = await othersOf(t, { front });
+  assert.deepEqual(
+    others.filter((text) => !text.endsWith('not observed')),
+    ['4/rest fail'],
+  );
 });
 
 for (const [title, rules] of Object.entries(FAULTS)) {

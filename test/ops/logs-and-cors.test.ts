@@ -128,13 +128,20 @@ const EXPOSED =
   'Link, Location, Idempotent-Replayed, Deprecation, Sunset, Retry-After, Allow, ' +
   'WWW-Authenticate, X-Request-Id';
 
-function preflight(service: Service, origin: string, path = '/v1/pets'): Promise<Response> {
+const ASKED = 'authorization,content-type,sentry-trace,traceparent';
+
+function preflight(
+  service: Service,
+  origin: string,
+  path = '/v1/pets',
+  asked = ASKED,
+): Promise<Response> {
   return fetch(`${service.origin}${path}`, {
     method: 'OPTIONS',
     headers: {
       Origin: origin,
       'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'authorization,content-type',
+      'Access-Control-Request-Headers': asked,
     },
   });
 }
@@ -170,8 +177,14 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
       assert.equal(headers.get('access-control-allow-origin'), allowed);
       assert.equal(headers.get('vary'), vary);
       if (allowed === null) continue;
-      const fields = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
-      assert.equal(headers.get('access-control-allow-headers'), fields);
+      // What the page asked for, as a tool that traces requests does.
+      assert.equal(headers.get('access-control-allow-headers'), ASKED);
+    }
+    const usual = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
+    for (const wrong of ['', 'a b', 'a,', 'a;q=1']) {
+      const { headers } = await preflight(service, SHOP, '/v1/pets', wrong);
+      const fields = headers.get('access-control-allow-headers');
+      assert.equal(fields, allowed === null ? null : usual);
     }
     for (const origin of allowed === SHOP ? [`${SHOP}.evil`, 'null', 'HTTPS://SHOP.example'] : []) {
       assert.equal((await preflight(service, origin)).status, 401, origin);

@@ -87,6 +87,41 @@ test('The page lists each metric with its type, and names no other metric', asyn
   }
 });
 
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly targets: readonly { expr: string }[];
+  }[];
+}
+
+/** Returns the queries of the dashboard, with a value for each variable of Grafana. */
+function dashboardQueries(): readonly string[] {
+  const { panels } = JSON.parse(readText('scripts/grafana-dashboard.json')) as Dashboard;
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  assert.ok(queries.length > 10);
+  return queries.map((query) =>
+    query.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'),
+  );
+}
+
+test('The dashboard shows metrics that exist', () => {
+  const listed = listedMetrics();
+  for (const query of dashboardQueries()) {
+    const names = query.match(/\b(?:petstore|process)_\w+/g) ?? [];
+    assert.ok(names.length > 0, query);
+    for (const name of names) assert.ok(listed.has(name.replace(/_bucket$/, '')), name);
+  }
+});
+
+test('promtool accepts the queries of the dashboard', PROMTOOL, (t) => {
+  const rules = dashboardQueries().map((expr, index) => ({ record: `a:b:c${index}`, expr }));
+  const file = join(tempDir(t), 'rules.json');
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+  const { status, text } = run('promtool', ['check', 'rules', file]);
+  assert.equal(status, 0, text);
+});
+
 test('promtool accepts the metrics, the configuration and the rules', PROMTOOL, async (t) => {
   const folder = writeFiles(t);
   const file = join(folder, 'metrics');
@@ -254,14 +289,20 @@ async function send(origin: string, path: string, body?: string) {
   return { response, text: (await response.toArray()).join('') };
 }
 
-for (const proxy of [NGINX, CADDY, HAPROXY]) {
-  const { program, scheme } = proxy;
+const PROXIES = [NGINX, CADDY, HAPROXY].flatMap((proxy) =>
+  ['/shop', ''].map((prefix) => [proxy, prefix] as const),
+);
 
-  test(`${program} accepts its block, and serves with it`, needs(program), async (t) => {
+for (const [proxy, prefix] of PROXIES) {
+  const { program, scheme } = proxy;
+  const where = prefix === '' ? 'without a prefix' : 'under a prefix';
+
+  test(`${program} accepts its block, and serves with it ${where}`, needs(program), async (t) => {
     const [folder, port] = [tempDir(t), await freePort()];
-    const service = await openService(t, { prefix: '/shop' });
+    const service = await openService(t, { prefix });
     const block: Block = (texts) => {
-      let text = blockOf(OPERATIONS, program);
+      // As the page says.
+      let text = blockOf(OPERATIONS, program).replaceAll('/shop/', `${prefix}/`);
       for (const [from, to] of Object.entries({
         [ADDRESS]: `127.0.0.1:${service.port}`,
         ...texts,
@@ -284,22 +325,22 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
     t.after(() => end(started, 'SIGKILL'));
     const origin = `${scheme}://127.0.0.1:${port}`;
     const statusNow = async (): Promise<number | undefined> =>
-      (await send(origin, '/shop/livez').catch(() => undefined))?.response.statusCode;
+      (await send(origin, `${prefix}/livez`).catch(() => undefined))?.response.statusCode;
     let status = await statusNow();
     for (; status === undefined; status = await statusNow()) {
       assert.equal(started.child.exitCode, null, started.stderr());
       await sleep(50);
     }
     assert.equal(status, 200);
-    const created = await send(origin, '/shop/v1/pets', '{"name":"Rex","categoryId":7}');
+    const created = await send(origin, `${prefix}/v1/pets`, '{"name":"Rex","categoryId":7}');
     assert.equal(created.response.statusCode, 201);
-    assert.equal(created.response.headers.location, '/shop/v1/pets/1');
-    const list = await send(origin, '/shop/v1/pets?limit=1');
+    assert.equal(created.response.headers.location, `${prefix}/v1/pets/1`);
+    const list = await send(origin, `${prefix}/v1/pets?limit=1`);
     assert.equal(list.text, `[${created.text}]`);
     // An encoded slash stays in its segment only if the proxy passes the path unchanged.
-    const unknown = await send(origin, '/shop/v1/pets/%2F1');
+    const unknown = await send(origin, `${prefix}/v1/pets/%2F1`);
     assert.match(unknown.text, /^\{"code":"not_found",/);
-    assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
+    if (prefix !== '') assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
   });
 }
 

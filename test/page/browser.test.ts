@@ -484,6 +484,59 @@ inBrowser('After a create the page shows the pet, and it shows a list from any i
   await lists('Far');
 });
 
+/** What the two controls of the list show, and the query of the page. */
+const ASKED = '[filter.value, from.value, location.search]';
+
+inBrowser(
+  'The controls show what was asked: after Back, Forward, a reload and a wrong value',
+  async () => {
+    const { total } = await service.app.pets.count();
+    await openPets();
+    await filterBy('sold');
+    await shows(ASKED, ['sold', '', '?status=sold']);
+    await browser.type('#from', '5\n');
+    await shows(ASKED, ['sold', '5', '?status=sold&after=4']);
+    await browser.value('history.back()');
+    await shows(ASKED, ['sold', '', '?status=sold']);
+    await browser.value('history.forward()');
+    await shows(ASKED, ['sold', '5', '?status=sold&after=4']);
+    // A value that is typed, and not asked for yet, does not stay.
+    await browser.value(`from.value = '9'`);
+    await browser.value('history.back()');
+    await shows(ASKED, ['sold', '', '?status=sold']);
+    // Nor does a wrong one, nor its mark.
+    await browser.type('#from', 'x\n');
+    await says('list', /^Not sent\. From id must be a 64-bit integer\.$/);
+    await shows(`from.getAttribute('aria-invalid')`, 'true');
+    await browser.value('history.back()');
+    await shows(ASKED, ['', '', '']);
+    await shows(`from.getAttribute('aria-invalid')`, 'false');
+    // On a later page it is where page 1 began, also after a reload and a refresh.
+    for (let n = 0; n < 41; n += 1) await service.app.pets.create({ name: `P${n}`, categoryId: 1 });
+    const from = `${total + 2}`;
+    await browser.type('#from', `${from}\n`);
+    await says('list', /^Response 200: 20 pets, /);
+    await browser.click('#next');
+    await shows(textOf('#caption'), /^Page 2/);
+    await shows(`${ASKED}.slice(0, 2)`, ['', from]);
+    await browser.value('[window.isOld = true, location.reload()]');
+    await shows('window.isOld === undefined && !main.hidden');
+    await shows(`${ASKED}.slice(0, 2)`, ['', from]);
+    await useKey(KEY);
+    await says('list', /^Response 200: 20 pets/);
+    await shows(textOf('#caption'), /^Page 2/);
+    await browser.click('#refresh');
+    await says('list', /^Response 200: 20 pets/);
+    await filterBy('available');
+    await shows(ASKED, ['available', from, `?status=available&after=${total + 1}`]);
+    // What an address asks for is shown, though it is wrong: the service says so.
+    await openPage(`${service.origin}/shop/?status=lost&after=x`);
+    await useKey(KEY);
+    await says('list', /^Response 400, invalid_parameter: /);
+    await shows(ASKED, ['lost', 'x', '?status=lost&after=x']);
+  },
+);
+
 inBrowser('A screen reader has a label for each field, and reads the messages', async () => {
   await openPage();
   await shows(

@@ -40,6 +40,7 @@ export interface CommonOptions {
    * such pets must fit into one string.
    */
   readonly bodyLimitBytes?: number | undefined;
+  /** Without it, errors are warnings of the process (`process.emitWarning`). */
   readonly log?: Logger | undefined;
   /** The time of day in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;

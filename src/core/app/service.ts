@@ -25,7 +25,7 @@
 
 import { healthOperations } from '../api/health.ts';
 import { BASE_PATH, fromStoreError, hashEmbeddedKey, petOperations } from '../api/operations.ts';
-import { messageOf, safeLogger, silentLogger } from '../base/logger.ts';
+import { messageOf, safeLogger, warningLogger } from '../base/logger.ts';
 import { assertNoErrors } from '../base/option-error.ts';
 import { createListener, type Listener } from '../http/handle-request.ts';
 import type { Operation } from '../http/operation.ts';
@@ -66,7 +66,7 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   assertNoErrors(serviceErrors(options));
   const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, now = Date.now } = options;
-  const logger = safeLogger(options.log ?? silentLogger);
+  const logger = safeLogger(options.log ?? warningLogger);
   let keys = createKeyring(options.apiKeys);
   const given = typeof options.store === 'function' ? undefined : options.store;
   let store: PetStore | undefined;

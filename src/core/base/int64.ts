@@ -8,8 +8,10 @@
 
 import { cut, quoteValue } from './quote.ts';
 
-export const INT64_MIN: bigint = -(2n ** 63n);
-export const INT64_MAX: bigint = 2n ** 63n - 1n;
+// Not as powers of 2n: a tool that compiles the client for old browsers makes Math.pow of `**`,
+// which throws for a bigint.
+export const INT64_MIN: bigint = -0x8000000000000000n;
+export const INT64_MAX: bigint = 0x7fffffffffffffffn;
 
 /** An int64 in a program's call: a bigint, or a number that is a safe integer. */
 export type Int64 = bigint | number;

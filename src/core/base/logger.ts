@@ -12,6 +12,13 @@ export type Logger = (level: LogLevel, event: string, details?: LogDetails) => v
 
 export const silentLogger: Logger = () => undefined;
 
+/** For a service without a logger: whoever embeds it learns why a request failed. */
+export const warningLogger: Logger = (level, event, { cause, error } = {}) => {
+  const reason = cause ?? error;
+  if (level !== 'error') return;
+  process.emitWarning(reason === undefined ? event : `${event}: ${reason}`, 'PetstoreWarning');
+};
+
 /** Wraps a logger so that it never throws: what is logged must not fail because of it. */
 export function safeLogger(logger: Logger): Logger {
   return (...entry) => {

@@ -13,6 +13,7 @@
 import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { quoteValue } from '../base/quote.ts';
 import { announcesBody, MAX_FIELDS } from './fields.ts';
 import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
 import type { Listener } from './handle-request.ts';
@@ -22,12 +23,26 @@ import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { RequestQueue } from './request-queue.ts';
 
-/** A server with limits; `limits` replace single ones. */
+/**
+ * A server with limits; `limits` replace single ones. Throws a TypeError for an app in place of its
+ * listener, and for a limit that does not exist.
+ */
 export function createHttpServer(
   listener: Listener,
   limits: Partial<Limits> = {},
   gate: Gate = new RequestQueue(),
 ): Server {
+  if (typeof listener !== 'function') {
+    throw new TypeError(
+      `The listener must be a function, such as app.listener, not ${quoteValue(listener)}`,
+    );
+  }
+  const unknown = Object.keys(limits).find((name) => !Object.hasOwn(LIMITS, name));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `There is no limit ${unknown}; the limits are ${Object.keys(LIMITS).join(', ')}`,
+    );
+  }
   const options = {
     ...LIMITS,
     ...limits,

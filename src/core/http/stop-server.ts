@@ -3,10 +3,12 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { quoteValue } from '../base/quote.ts';
 import { connectionsOf } from './http-server.ts';
 
 /**
- * Stops accepting connections. Resolves when the last connection is closed.
+ * Stops accepting connections. Resolves when the last connection is closed. Rejects with a
+ * TypeError, and stops nothing, if an argument is wrong.
  *
  * If a connection is closed while a request is in transit, the kernel resets it, and the client
  * cannot know whether the request took effect. So a stop has these steps:
@@ -25,6 +27,10 @@ export async function stopServer(
   drainMs: number,
   drain: () => void = () => undefined,
 ): Promise<void> {
+  if (typeof Object(server).closeAllConnections !== 'function') {
+    throw new TypeError(`The server must be one of node:http, not ${quoteValue(server)}`);
+  }
+  if (!(drainMs >= 0)) throw new TypeError(`drainMs must be a number, not ${quoteValue(drainMs)}`);
   const cut = setTimeout(() => closeAll(server), drainMs);
   await allAccepted(server, drainMs * ACCEPTING);
   // node:http's own close would also cut off slow readers, and stop the timeouts of headers and

@@ -4,6 +4,7 @@
  * number that is a safe integer.
  */
 
+import { isObject } from '../base/exact-json.ts';
 import { findInt64Error, toInt64, type Int64 } from '../base/int64.ts';
 import { quoteValue } from '../base/quote.ts';
 import {
@@ -66,6 +67,7 @@ export function createPetAccess(
   hashKey: (idempotencyKey: string) => string,
 ): PetAccess {
   const list = async (query: PetQuery = {}): Promise<PetAccessPage> => {
+    assertObject('A query', query);
     const { limit = DEFAULT_LIMIT, status, after } = query;
     checkQuery(limit, status, after);
     const afterId = after === undefined ? undefined : BigInt(after);
@@ -74,7 +76,9 @@ export function createPetAccess(
   };
   return {
     list,
-    async *all({ status } = {}) {
+    async *all(query = {}) {
+      assertObject('A query', query);
+      const { status } = query;
       let after: bigint | undefined;
       do {
         const page = await list({ limit: MAX_LIMIT, status, after });
@@ -86,7 +90,9 @@ export function createPetAccess(
       const pet = await storeForRead().get(toInt64('id', id));
       return pet === undefined ? undefined : parsePet(pet.text);
     },
-    async create({ name, categoryId, status }, { idempotencyKey } = {}) {
+    async create(pet, { idempotencyKey } = {}) {
+      assertObject('A pet', pet);
+      const { name, categoryId, status } = pet;
       const store = storeForCreate();
       // The store checks the values.
       const exact = Number.isSafeInteger(categoryId) ? BigInt(categoryId) : (categoryId as bigint);
@@ -103,6 +109,11 @@ export function createPetAccess(
 }
 
 /** The types are no help to a program in JavaScript. */
+function assertObject(what: string, value: unknown): void {
+  if (isObject(value)) return;
+  throw new TypeError(`${what} must be an object, not ${quoteValue(value)}`);
+}
+
 function checkQuery(limit: unknown, status: unknown, after: unknown): void {
   const invalid: string[] = [];
   if (!Number.isInteger(limit) || Number(limit) < 1) {

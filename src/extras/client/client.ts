@@ -123,8 +123,13 @@ export function createClient(options: ClientOptions): PetStoreClient {
   const baseUrl = readBaseUrl(options.baseUrl);
   checkApiKey(options.apiKey);
   const defaults = readCallOptions(options, { timeoutMs: 30_000, retries: 2 });
-  // A browser's fetch must not be called as a method.
-  const { apiKey, fetch: sendRequest = fetch } = options;
+  const { apiKey, fetch: given } = options;
+  if (given !== undefined && typeof given !== 'function') {
+    throw new TypeError(`fetch must be a function, not ${quoteValue(given)}`);
+  }
+  // The global fetch is looked up at each call: mocks and instrumentation may replace it later.
+  // Neither may be called as a method.
+  const sendRequest: typeof fetch = (...request) => (given ?? fetch)(...request);
 
   const call = (request: PetStoreRequest, options: CallOptions = {}): Promise<ServiceResponse> => {
     const limits = readCallOptions(options, defaults);
@@ -181,7 +186,10 @@ export function createClient(options: ClientOptions): PetStoreClient {
 type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;
 
 function readCallOptions(options: CallOptions, defaults: CallLimits): CallLimits {
-  const { timeoutMs = defaults.timeoutMs, retries = defaults.retries } = options;
+  const { timeoutMs = defaults.timeoutMs, retries = defaults.retries, signal } = options;
+  if (signal && typeof signal.addEventListener !== 'function') {
+    throw new TypeError(`signal must be an AbortSignal, not ${quoteValue(signal)}`);
+  }
   return { timeoutMs: limit('timeoutMs', timeoutMs, 1), retries: limit('retries', retries, 0) };
 }
 

@@ -53,7 +53,7 @@ export function errorFrom(response: ServiceResponse, apiKey: string): PetStoreEr
  * Replaces the API key. A key that could be a part of a word is replaced as a whole word only: the
  * key `id` is a part of `invalid`.
  */
-function withoutKey(text: string, apiKey: string): string {
+export function withoutKey(text: string, apiKey: string): string {
   const key = apiKey.replace(/[^A-Za-z0-9]/g, '\\$&');
   const isPart = apiKey.length < 8 || /^[A-Za-z_]+$/.test(apiKey);
   // Safari 16 has no lookbehind.

@@ -9,7 +9,7 @@
  */
 
 import { cut } from '../../core/base/quote.ts';
-import { errorFrom, type ServiceResponse } from './responses.ts';
+import { errorFrom, withoutKey, type ServiceResponse } from './responses.ts';
 import { PetStoreError } from './pet-store-error.ts';
 
 export interface PetStoreRequest {
@@ -39,9 +39,9 @@ export async function send(
   const { signal, timeoutMs, retries } = options;
   // Aborted when the time has passed or the caller's signal is aborted.
   const limit = new AbortController();
-  const abort = (): void => limit.abort(signal?.reason);
-  if (signal?.aborted) abort();
-  signal?.addEventListener('abort', abort, { once: true });
+  const calls = signal && callsOf(signal);
+  if (signal?.aborted) limit.abort(signal.reason);
+  calls?.add(limit);
   const onTime = (): void => {
     const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
     limit.abort(new PetStoreError('timeout', message));
@@ -55,7 +55,8 @@ export async function send(
       const outcome = await sendOnce(request, options, limit.signal, mayBeSent);
       if (!('error' in outcome)) return outcome;
       mayBeSent ||= outcome.mayBeSent;
-      if (attempt >= retries || !isSafeToRepeat(request, outcome.error)) throw outcome.error;
+      const isFinal = attempt >= retries || outcome.isFinal === true;
+      if (isFinal || !isSafeToRepeat(request, outcome.error)) throw outcome.error;
       const delayMs = retryDelayMs(attempt, outcome.retryAfter);
       // A wait beyond the time limit would replace the failure by a timeout.
       if (delayMs === undefined || performance.now() + delayMs >= endsAt) throw outcome.error;
@@ -63,17 +64,35 @@ export async function send(
     }
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    calls?.delete(limit);
   }
 }
+
+/**
+ * Returns the calls in progress that an abort of the caller's signal ends. They share a
+ * listener, since Node warns of more than ten on one signal.
+ */
+function callsOf(signal: AbortSignal): Set<AbortController> {
+  const known = callsOfSignals.get(signal);
+  if (known !== undefined) return known;
+  const calls = new Set<AbortController>();
+  callsOfSignals.set(signal, calls);
+  const abort = (): void => calls.forEach((call) => call.abort(signal.reason));
+  signal.addEventListener('abort', abort, { once: true });
+  return calls;
+}
+
+const callsOfSignals = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /** The longest time of a timer, 25 days. A longer one would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface Failure {
   readonly error: PetStoreError;
-  /** False if no connection could be opened. */
+  /** False if fetch refused the request, or no connection could be opened. */
   readonly mayBeSent: boolean;
+  /** True if the same request would fail again. */
+  readonly isFinal?: boolean;
   readonly retryAfter: string | null;
 }
 
@@ -90,24 +109,22 @@ async function sendOnce(
     ...(body === null ? {} : { 'Content-Type': 'application/json' }),
     ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
   };
+  // A redirect may change POST to GET, and may lead to another host.
+  const method = body === null ? 'GET' : 'POST';
+  const init = { method, headers, body, signal, redirect: 'manual' } as const;
   let received: ServiceResponse;
   try {
-    // A redirect may change POST to GET, and may lead to another host.
-    const method = body === null ? 'GET' : 'POST';
-    const init = { method, headers, body, signal, redirect: 'manual' } as const;
     const response = await fetch(url.href, init);
     const text = await response.text();
     received = { status: response.status, headers: response.headers, text };
   } catch (cause) {
     signal.throwIfAborted();
-    const reason = whyUnreachable(cause);
-    const mayBeSent = reason === undefined;
-    const failure = mayBeSent
-      ? `got no complete response${(cause as Error | undefined)?.cause === undefined ? CORS : ''}`
-      : `cannot reach the service: ${cut(reason)}`;
-    const message = `${describe(request)} ${failure}${effect(request, mayBeSent || wasSent)}`;
+    const { what, reason, hint = '', ...failure } = whyNoResponse(cause, url, init);
+    const why = withoutKey(cut(reason, LONGEST_REASON), apiKey);
+    const after = effect(request, failure.mayBeSent || wasSent);
+    const message = `${describe(request)} ${what}: ${why}${hint}${after}`;
     const error = new PetStoreError('network_failure', message, undefined, { cause });
-    return { error, mayBeSent, retryAfter: null };
+    return { error, ...failure, retryAfter: null };
   }
   const { status } = received;
   if (status === (body === null ? 200 : 201)) return received;
@@ -115,33 +132,58 @@ async function sendOnce(
   return { error, mayBeSent: true, retryAfter: received.headers.get('Retry-After') };
 }
 
-/** The error of a browser's fetch has no cause. */
-const CORS = ', or the page is from an origin that the service does not allow (CORS)';
+interface NoResponse {
+  readonly what: string;
+  readonly reason: string;
+  readonly hint?: string;
+  readonly mayBeSent: boolean;
+  readonly isFinal?: boolean;
+}
 
 /**
- * Returns why no connection could be opened, or undefined if that is not known, as in a browser. In
- * Node the cause of fetch's error, or the cause for each address, names a system call that happens
- * before the first byte, or is the code of undici's own time limit.
+ * Returns why fetch rejected. In Node the reason is in the cause of fetch's error, for each address
+ * if there are several. The error of a browser has no cause, and may be due to CORS.
  */
-function whyUnreachable(error: unknown): string | undefined {
-  const cause = (error as { readonly cause?: Cause } | undefined)?.cause;
+function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit): NoResponse {
+  const { message = String(error), cause } = Object(error) as Cause;
+  try {
+    // Throws for what fetch itself refuses, before it sends anything: the signal of a DOM for tests.
+    if (typeof Request === 'function') new Request(href, init);
+  } catch {
+    return { what: 'cannot be sent', reason: message, mayBeSent: false, isFinal: true };
+  }
   const causes = Array.isArray(cause?.errors) ? (cause.errors as Cause[]) : [cause];
-  const isBefore = causes.every((one) => BEFORE_SENDING.includes(one?.syscall ?? one?.code));
-  return isBefore ? causes[0]?.message : undefined;
+  const reason = causes[0]?.message || message;
+  if (causes.length > 0 && causes.every(isBeforeSending)) {
+    return { what: 'cannot reach the service', reason, mayBeSent: false };
+  }
+  const page = (globalThis as { location?: { readonly origin?: string } }).location?.origin;
+  const hint = cause === undefined && page !== undefined && page !== origin ? CORS : '';
+  return { what: 'got no complete response', reason, hint, mayBeSent: true };
 }
+
+const LONGEST_REASON = 200;
+const CORS = ', or the page is from an origin that the service does not allow (CORS)';
 
 interface Cause {
   readonly message?: string;
   readonly syscall?: string;
   readonly code?: string;
   readonly errors?: unknown;
+  readonly cause?: Cause;
 }
 
-const BEFORE_SENDING: readonly (string | undefined)[] = [
-  'getaddrinfo',
-  'connect',
-  'UND_ERR_CONNECT_TIMEOUT',
-];
+/**
+ * True for an error from before the first byte of a request: in a system call that happens before
+ * it, of undici's own time limit, of a certificate that is not trusted, or of a blocked port.
+ */
+function isBeforeSending(cause: Cause | undefined): boolean {
+  const { message, syscall, code } = Object(cause) as Cause;
+  if (syscall !== undefined) return syscall === 'getaddrinfo' || syscall === 'connect';
+  return BEFORE_SENDING.test(code ?? '') || message === 'bad port';
+}
+
+const BEFORE_SENDING: RegExp = /^UND_ERR_CONNECT|^(?!ERR_SSL).*(?:CERT|VERIFY)/;
 
 /** With the right base URL no request gets 404 or 405, except getPet for an unknown id. */
 function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {

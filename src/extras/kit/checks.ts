@@ -2,13 +2,13 @@
 
 import { LEVELS, type Check, type Level } from './check.ts';
 import { decisions } from './checks/decisions.ts';
-import { demands } from './checks/interface.ts';
+import { demands, staying } from './checks/interface.ts';
 
-export const CHECKS: readonly Check[] = [...demands, ...decisions];
+export const CHECKS: readonly Check[] = [...demands, ...decisions, ...staying];
 
 /**
  * Returns the checks of a level and those before it, or only those with these names. Throws a
- * RangeError for a name of no check.
+ * RangeError for a name of no check or level.
  */
 export function checksOf(
   level: Level = 'interface',
@@ -17,6 +17,7 @@ export function checksOf(
   const unknown = only.filter((name) => !isName(name));
   if (unknown.length > 0) throw new RangeError(`there is no check ${unknown.join(', ')}`);
   if (only.length > 0) return CHECKS.filter((check) => isNamed(check, only));
+  if (!LEVELS.includes(level)) throw new RangeError(`there is no level ${level}`);
   const levels = LEVELS.slice(0, LEVELS.indexOf(level) + 1);
   return CHECKS.filter((check) => levels.includes(check.level));
 }

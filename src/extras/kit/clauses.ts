@@ -31,9 +31,9 @@ const CHECKS_OF_CLAUSE: Readonly<Record<string, readonly string[]>> = {
   'S4.1.3': ['4.1/filter', '4.1/filter-limit'],
   'S4.1.4': ['4.1/list', '4.1/empty'],
   'S4.1.5': ['4.1/unauthorized'],
-  'S4.2.1': ['4.2/body-required', '4.2/any-order'],
+  'S4.2.1': ['4.2/body-required', '4.2/any-order', '4.2/once', '4.2/stays'],
   'S4.2.2': ['4.2/created', '4.2/pet'],
-  'S4.2.3': ['4.2/missing', '4.2/invalid'],
+  'S4.2.3': ['4.2/missing', '4.2/invalid', '4.2/no-number'],
   'S4.2.4': ['4.2/unauthorized'],
   'S4.3.1': ['4.3/found'],
   'S4.3.2': ['4.3/found'],
@@ -57,7 +57,10 @@ const RELIED_ON: readonly string[] = [
   ...['2/name-plane', '2/name-case', '2/name-number', '2/name-300', '2/name-1000'],
   ...['2/status-null', '4.1/complete', '4.1/once', '4.1/pages', '4.1/pages-address'],
   ...['4.1/pages-filter', '4.2/charset', '4.2/location', '4.2/unreadable', '4.2/not-added'],
-  ...['4.3/no-id', '4.3/whole-id'],
+  ...['4.3/no-id', '4.3/whole-id', '2/name-empty', '4/decoded', '4/rest', '4.2/in-chunks'],
+  ...['4.1/limit-any', '4.1/status-any', '4.1/other-any', '4.2/name-any', '4.2/category-any'],
+  ...['4.2/status-any', '4.2/id-any', '4.2/other-any', '4.2/type-any', '4.2/accept-any'],
+  ...['4.2/retry-any', '5/any'],
 ];
 
 /** Returns the clauses of a check, in their order; for one of another level `''`. */

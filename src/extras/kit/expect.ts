@@ -6,11 +6,14 @@
 import assert from 'node:assert/strict';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { cut } from '../../core/base/quote.ts';
+import { findLink } from '../client/link-header.ts';
 import { NotObserved } from './check.ts';
 import {
   fieldsOf,
+  idsOf,
   petsOf,
   type Fields,
+  type HeaderFields,
   type ServiceResponse,
   type TestClient,
 } from './test-client.ts';
@@ -42,6 +45,11 @@ export function assertStatus(response: ServiceResponse, status: number): void {
   if (removal === 'past' || (removal === 'today' && response.status !== status)) {
     assertRefused(response);
   } else assertEqual(response.status, status, 'the status');
+}
+
+/** For a request that a service may refuse or accept. A status 5xx means that it did neither. */
+export function assertNoFailure({ status }: ServiceResponse): void {
+  assert.ok(status < 500, `expected a status below 500, not ${status}`);
 }
 
 /** Any status 4xx: for a request for which SPEC.md names no status. */
@@ -114,6 +122,25 @@ export async function assertHasPets(client: TestClient): Promise<void> {
   for (const pet of pets) assertPet(pet);
 }
 
+/**
+ * Asserts that the service still has the pets: the first of them by their ids, and all of them in
+ * the lists, each once.
+ */
+export async function assertStay(client: TestClient, pets: readonly Fields[]): Promise<void> {
+  for (const pet of pets.slice(0, FIRST)) {
+    assertStatus(await client.get(`/pets/${pet['id']}`), 200);
+    await assertKept(client, pet);
+  }
+  const listed = await listAll(client);
+  const known = new Set(idsOf(pets));
+  const ids = idsOf(listed.pets).filter((id) => known.has(id));
+  assertDifferent(ids);
+  const lost = listed.isAll ? [...known].filter((id) => !ids.includes(id)) : [];
+  assertEqual(lost, [], 'the ids of pets that the lists do not show');
+}
+
+const FIRST = 10;
+
 /** Asserts that the service still has the pet as it was added: by its id, or else in a list. */
 export async function assertKept(client: TestClient, pet: Fields): Promise<void> {
   const response = await client.get(`/pets/${pet['id']}`);
@@ -128,20 +155,119 @@ export async function assertKept(client: TestClient, pet: Fields): Promise<void>
  * with NotObserved if there may be more pets than the lists show.
  */
 async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
-  const status = pet['status'] === undefined ? '' : `&status=${String(pet['status'])}`;
-  const path = `/pets?limit=${LONGEST_LIST}${status}`;
+  const { pets, isAll } = await listAll(client, pet['status'], ({ id }) => id === pet['id']);
+  const found = pets.at(-1);
+  if (found?.['id'] === pet['id']) return found!;
+  assert.ok(!isAll, `expected pet ${String(pet['id'])} in the list, which is not full`);
+  throw new NotObserved(MORE_PETS);
+}
+
+export const MORE_PETS = 'there are more pets than a list shows';
+const MOST_PAGES = 50;
+
+/**
+ * Resolves with the pets of all pages, up to a pet that is the last one needed. `isAll` is false if
+ * the service may have more.
+ */
+export async function listAll(
+  client: TestClient,
+  status?: unknown,
+  isLast: (pet: Fields) => boolean = () => false,
+): Promise<{ readonly pets: readonly Fields[]; readonly isAll: boolean }> {
+  const filter = status === undefined ? '' : `&status=${String(status)}`;
+  const found: Fields[] = [];
   let [pages, lastLength] = [0, 0];
-  for await (const pets of pagesFrom(client, path, MOST_PAGES)) {
-    const found = pets.find(({ id }) => id === pet['id']);
-    if (found !== undefined) return found;
+  for await (const pets of pagesFrom(client, `/pets?limit=${LONGEST_LIST}${filter}`, MOST_PAGES)) {
+    const end = pets.findIndex(isLast);
+    found.push(...(end < 0 ? pets : pets.slice(0, end + 1)));
+    if (end >= 0) return { pets: found, isAll: false };
     [pages, lastLength] = [pages + 1, pets.length];
   }
   const isAll = pages > 1 ? pages < MOST_PAGES : lastLength < LONGEST_LIST;
-  assert.ok(!isAll, `expected pet ${String(pet['id'])} in the list, which is not full`);
-  throw new NotObserved('there are more pets than a list shows');
+  return { pets: found, isAll };
 }
 
-const MOST_PAGES = 50;
+/** The most ids that are tried one by one. */
+const NEAR = 30n;
+
+/**
+ * Asserts that the pets with the name are exactly those with the ids. If the lists do not show
+ * all pets, it tries the ids between two pets that were added before and after them. Rejects with
+ * NotObserved if these are far apart, too.
+ */
+export async function assertNamed(
+  client: TestClient,
+  name: string,
+  ids: readonly unknown[],
+  [before, after]: readonly [bigint, bigint],
+): Promise<void> {
+  const found = new Set<unknown>();
+  const [all, pending] = [await listAll(client), await listAll(client, 'pending')];
+  for (const pet of [...all.pets, ...pending.pets]) if (pet['name'] === name) found.add(pet['id']);
+  const isNear =
+    after - before > 0n &&
+    after - before <= NEAR &&
+    (await client.get(`/pets/${before}`)).status === 200;
+  for (let id = before + 1n; isNear && id < after; id += 1n) {
+    const response = await client.get(`/pets/${id}`);
+    if (response.status === 200 && fieldsOf(response)['name'] === name) found.add(id);
+  }
+  const others = Array.from(found).filter((id) => !ids.includes(id));
+  assertEqual(others, [], `the ids of other pets with the name ${JSON.stringify(name)}`);
+  if (!all.isAll && !pending.isAll && !isNear) throw new NotObserved(MORE_PETS);
+}
+
+/**
+ * Adds pets with a name that no other pet has, all at once, between two others. Asserts that the
+ * service has no more pets of that name than it acknowledged.
+ */
+export async function assertAddsOnce(client: TestClient, count: number): Promise<void> {
+  const name = newName('once');
+  const before = await client.add(client.newPet());
+  const newPet = client.newPet({ name, status: 'pending' });
+  const adding = Array.from({ length: count }, () => client.add(newPet));
+  const ids = (await Promise.all(adding)).map(({ id }) => id);
+  const after = await client.add(client.newPet());
+  await assertNamed(client, name, ids, [before.id, after.id]);
+}
+
+/** Returns a name that no other pet has. */
+export function newName(word: string): string {
+  return `Conformance ${word} ${Date.now()}-${Math.random()}`;
+}
+
+/** A request with a body, which a service may leave on the connection. */
+type WithBody = readonly [what: string, method: string, path: string, fields: HeaderFields];
+
+export const KEYLESS = { Authorization: '' };
+export const JSON_TYPE = { 'Content-Type': 'application/json' };
+const CHUNKED = { 'Transfer-Encoding': 'chunked' };
+
+export const WITH_BODY: readonly WithBody[] = [
+  ['a create', 'POST', '/pets', JSON_TYPE],
+  ['a create without a key', 'POST', '/pets', { ...JSON_TYPE, ...KEYLESS }],
+  ['a create of another media type', 'POST', '/pets', { 'Content-Type': 'text/plain' }],
+  ['another method', 'PUT', '/pets', JSON_TYPE],
+  ['another path', 'POST', '/nothing', JSON_TYPE],
+  ['a list with a body', 'GET', '/pets?limit=1', JSON_TYPE],
+  ['a create in chunks', 'POST', '/pets', { ...JSON_TYPE, ...CHUNKED }],
+  ['a create in chunks without a key', 'POST', '/pets', { ...JSON_TYPE, ...CHUNKED, ...KEYLESS }],
+];
+
+/** Asserts that the service takes nothing of the body for the next request on the connection. */
+export async function assertNothingLeft(
+  client: TestClient,
+  [, method, path, fields]: WithBody,
+): Promise<void> {
+  // It is no NewPet, so that a probe adds none.
+  const body = '{"name":"Conformance rest"}';
+  const isChunked = 'Transfer-Encoding' in fields;
+  const sent = isChunked ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body;
+  const length: HeaderFields = isChunked ? {} : { 'Content-Length': `${body.length}` };
+  const status = await client.statusAfter(method, path, { ...fields, ...length }, sent);
+  const isSound = status === undefined || status === 200;
+  assert.ok(isSound, `expected 200 for the next request on the connection, not ${status}`);
+}
 
 /**
  * Yields the pets of a page and of the pages after it. While the caller judges a page, that page is
@@ -165,27 +291,17 @@ export async function* pagesFrom(
 
 /** Returns the address of the next page (RFC 8288), or undefined if no Link leads to one. */
 export function nextPage(client: TestClient, { headers }: ServiceResponse): URL | undefined {
-  const field = headers.get('Link') ?? '';
-  const links = [...field.matchAll(LINK)];
-  const isReadable = links.map(([link]) => link).join('') === field;
-  assert.ok(isReadable, 'expected a Link that can be read (RFC 8288)');
-  const next = links.find(([, , parameters = '']) => {
-    const [, quoted, token = ''] = REL.exec(parameters) ?? [];
-    const relations = (quoted ?? token).toLowerCase().split(/[ \t]+/);
-    // A link with an anchor is about another resource.
-    return relations.includes('next') && !/;[ \t]*anchor\b/i.test(parameters);
-  });
-  if (next === undefined) return undefined;
   const base = `${client.target.baseUrl}/pets`;
-  assert.ok(URL.canParse(next[1]!, base), 'expected a Link to a URL');
-  return new URL(next[1]!, base);
+  let target: string | undefined;
+  try {
+    target = findLink(headers.get('Link') ?? '', 'next');
+  } catch {
+    assert.fail('expected a Link that can be read (RFC 8288)');
+  }
+  if (target === undefined) return undefined;
+  assert.ok(URL.canParse(target, base), 'expected a Link to a URL');
+  return new URL(target, base);
 }
-
-/** A link with its target and its parameters, and the comma behind it. */
-const LINK: RegExp =
-  /[ \t,]*<([^>]*)>((?:[ \t]*;[ \t]*[^\s"(),/:;<=>?@[\\\]{}]*(?:[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s",;]+))?)*)[ \t]*(?:,[ \t,]*|$)/gy;
-/** The first rel of a link's parameters. */
-const REL: RegExp = /;[ \t]*rel[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))/i;
 
 /** Asserts that a client may send its API key to the address. */
 export function assertBelowBase({ target }: TestClient, { href }: URL): void {

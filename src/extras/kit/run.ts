@@ -11,7 +11,8 @@ import { cut } from '../../core/base/quote.ts';
 import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';
 import { plainText, secretsOf, shownText } from './shown.ts';
-import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
+import { assertNothingLeft, WITH_BODY } from './expect.ts';
+import { NoResponse, RunState, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
   /** `interface` by default; each level includes those before it. */
@@ -51,8 +52,15 @@ export class Run {
   /** True if the service no longer responds. */
   isGone = false;
   readonly #options: ConformanceOptions;
+  readonly #state = new RunState();
+  #isProbed = false;
 
+  /** Throws a TypeError or a RangeError if an option is wrong. */
   constructor(options: ConformanceOptions) {
+    const { baseUrl, key } = Object(options) as Partial<ConformanceOptions>;
+    if (!URL.canParse(baseUrl ?? '') || typeof key !== 'string') {
+      throw new TypeError('The kit needs its options: { baseUrl, key }');
+    }
     this.#options = options;
     this.checks = checksOf(options.level, options.only);
     this.title = `petstore conformance ${VERSIONS}, ${options.baseUrl}`;
@@ -69,9 +77,13 @@ export class Run {
     const unobserved: Cause[] = [];
     let isObserved = false;
     for (const { about, run } of check.cases) {
-      const client = new TestClient(this.#options);
+      let client = new TestClient(this.#options, this.#state);
       try {
-        await run(client);
+        await run(client).catch(async (error: unknown) => {
+          if (error instanceof NotObserved || !(await this.#isConnectionSpoilt())) throw error;
+          client = new TestClient(this.#options, this.#state);
+          await run(client);
+        });
         isObserved = true;
       } catch (error) {
         const text = plainText(cut(messageOf(error).split('\n', 1)[0]!, LONGEST_TEXT), secrets);
@@ -94,6 +106,19 @@ export class Run {
     if (!isObserved) return end('not observed', unobserved);
     if (!isExpected) return end('hold', []);
     return end('fail', [{ text: 'it holds: remove it from the expected failures', cases: '' }]);
+  }
+
+  /**
+   * Resolves with true if a failure may be due to what an earlier request left on the connection.
+   * From then on each request has its own one. Only the check of that fault fails for it.
+   */
+  async #isConnectionSpoilt(): Promise<boolean> {
+    if (this.#isProbed) return false;
+    this.#isProbed = true;
+    const probes = WITH_BODY.map((one) => assertNothingLeft(new TestClient(this.#options), one));
+    const outcomes = await Promise.allSettled(probes);
+    this.#state.isClosing = outcomes.some(({ status }) => status === 'rejected');
+    return this.#state.isClosing;
   }
 }
 

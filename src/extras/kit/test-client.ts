@@ -45,6 +45,14 @@ export interface ServiceResponse {
 /** A response to HEAD: of the header fields only Retry-After, and what came after the header. */
 export type HeadResponse = Pick<ServiceResponse, 'status' | 'headers' | 'text'>;
 
+/** Sends a value to the service. */
+export type Send = (client: TestClient, value: string) => Promise<ServiceResponse>;
+
+interface RawRequest {
+  readonly bytes: string;
+  readonly text: string;
+}
+
 export interface AddedPet {
   readonly id: bigint;
   readonly pet: Fields;
@@ -68,10 +76,26 @@ const TIMEOUT_MS = 60_000;
 const LONGEST_BODY_BYTES: number = 128 << 20;
 /** After the header of a response to HEAD: a body would come with it. */
 const IDLE_MS = 1000;
+/** What a connection is asked for is short, and no fault if it takes longer. */
+const PROBE_MS = 10_000;
+/** A list with one pet, and some more. */
+const LONGEST_RECEIVED_BYTES: number = 8 << 20;
+const LONGEST_HEADER_BYTES: number = 64 << 10;
 const ADDED_AT_ONCE = 10;
 /** How often a 429 is retried: SPEC.md leaves rate limits open (S8.3). */
 const MOST_RETRIES = 5;
 const MAX_RETRY_AFTER_S = 10;
+
+/** What the clients of a run share. */
+export class RunState {
+  /** The pets that the service has acknowledged, by their ids. */
+  readonly acknowledged: Map<bigint, Fields> = new Map();
+  /**
+   * True if the service takes what it did not read of a request for the next one. Then each request
+   * has its own connection, so that this one fault does not show as faults of other checks.
+   */
+  isClosing = false;
+}
 
 /**
  * Each check or case has its own client. Its `lastExchange` is the evidence of a failure. A check
@@ -79,10 +103,12 @@ const MAX_RETRY_AFTER_S = 10;
  */
 export class TestClient {
   readonly target: Target;
+  readonly run: RunState;
   lastExchange: Exchange = { sent: '', received: '' };
 
-  constructor(target: Target) {
+  constructor(target: Target, run: RunState = new RunState()) {
     this.target = target;
+    this.run = run;
   }
 
   /**
@@ -95,9 +121,8 @@ export class TestClient {
     fields: HeaderFields = {},
     body?: string | Uint8Array | Chunks,
   ): Promise<ServiceResponse> {
-    const authorization = { Authorization: `Bearer ${this.target.key}` };
-    const headers = new Headers({ ...authorization, ...this.target.headers, ...fields });
-    if (headers.get('Authorization') === '') headers.delete('Authorization');
+    const closing: HeaderFields = this.run.isClosing ? { Connection: 'close' } : {};
+    const headers = this.#headers({ ...closing, ...fields });
     // Bytes, because fetch adds its own Content-Type to a string.
     const content = typeof body === 'string' ? Buffer.from(body) : body;
     return this.#retried(() => this.#fetch(method, path, headers, content));
@@ -108,10 +133,26 @@ export class TestClient {
   }
 
   /** Sends POST /pets: a string or bytes as they are, any other value as JSON. */
-  post(body: unknown, headers?: HeaderFields): Promise<ServiceResponse> {
+  async post(body: unknown, headers?: HeaderFields): Promise<ServiceResponse> {
     const fields = { 'Content-Type': 'application/json', ...headers };
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    return this.send('POST', '/pets', fields, isRaw ? body : stringifyExactJson(body));
+    const text = isRaw ? body : stringifyExactJson(body);
+    const response = await this.send('POST', '/pets', fields, text);
+    const pet = isAdded(response) ? jsonOrUndefined(response.text) : undefined;
+    const id = isObject(pet) ? pet['id'] : undefined;
+    if (typeof id === 'bigint') this.run.acknowledged.set(id, pet as Fields);
+    return response;
+  }
+
+  /** Sends POST /pets with a body whose length its header does not say. */
+  postInChunks(body: string): Promise<ServiceResponse> {
+    async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+      yield Buffer.from(body.slice(0, 9));
+      yield Buffer.from(body.slice(9));
+    }
+    const type = { 'Content-Type': 'application/json' };
+    // A 429 can be retried, since each attempt begins the body anew.
+    return this.send('POST', '/pets', type, { [Symbol.asyncIterator]: chunks });
   }
 
   /** Sends a line such as `GET /pets` or `POST /pets {}`. Without a body POST adds a pet. */
@@ -125,8 +166,7 @@ export class TestClient {
   async add(body: unknown, headers?: HeaderFields): Promise<AddedPet> {
     const response = await this.post(body, headers);
     // Another check asserts that the status is 201.
-    const isAdded = response.status >= 200 && response.status <= 299;
-    assert.ok(isAdded, `expected an added pet, not the status ${response.status}`);
+    assert.ok(isAdded(response), `expected an added pet, not the status ${response.status}`);
     const pet = fieldsOf(response);
     const id = pet['id'];
     assert.ok(typeof id === 'bigint', `expected an id that is an integer, not ${String(id)}`);
@@ -144,11 +184,14 @@ export class TestClient {
    */
   async havePets(count: number, status?: string): Promise<void> {
     const query = status === undefined ? '' : `&status=${status}`;
-    let missing = count - petsOf(await this.get(`/pets?limit=100${query}`)).length;
-    while (missing > 0) {
+    await this.addMany(count - petsOf(await this.get(`/pets?limit=100${query}`)).length, status);
+  }
+
+  /** Adds so many pets, some of them at once. */
+  async addMany(count: number, status?: string): Promise<void> {
+    for (let missing = count; missing > 0; missing -= ADDED_AT_ONCE) {
       const length = Math.min(missing, ADDED_AT_ONCE);
       await Promise.all(Array.from({ length }, () => this.add(this.newPet({ status }))));
-      missing -= length;
     }
   }
 
@@ -171,33 +214,79 @@ export class TestClient {
   }
 
   async #head(path: string): Promise<HeadResponse> {
-    const { key, baseUrl, headers: added, timeoutMs = TIMEOUT_MS } = this.target;
-    const { protocol, host, hostname, port, pathname, search } = new URL(baseUrl + path);
-    const authorization = { Authorization: `Bearer ${key}` };
-    const headers = new Headers({ ...authorization, ...added, Host: host, Connection: 'close' });
-    const line = `HEAD ${pathname}${search}`;
-    const address = hostname.replace(/[[\]]/g, '');
-    const servername = isIP(address) === 0 ? address : '';
+    const request = this.#message('HEAD', path, { Connection: 'close' });
+    const received = await this.#exchange([request], this.target.timeoutMs ?? TIMEOUT_MS, IDLE_MS);
+    const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
+    if (text === undefined) throw new NoResponse(`no response: ${this.lastExchange.received}`);
+    const [, retryAfter = ''] = /\nretry-after: *([0-9.]+)/i.exec(received) ?? [];
+    return { status: Number(status), headers: new Headers({ 'Retry-After': retryAfter }), text };
+  }
+
+  /**
+   * Sends a request, and behind it a GET on the same connection. Resolves with the status of what
+   * came after the first response, or with undefined if the service closed the connection or took
+   * too long. The body is sent as it is: the header fields must say how long it is.
+   */
+  async statusAfter(
+    method: string,
+    path: string,
+    fields: HeaderFields,
+    body: string,
+  ): Promise<number | undefined> {
+    const first = this.#message(method, path, fields, body);
+    const second = this.#message('GET', '/pets?limit=1', { Connection: 'close' });
+    const received = await this.#exchange([first, second], PROBE_MS);
+    const [, next] = received.match(/HTTP\/1\.[01] [0-9]{3}/g) ?? [];
+    return next === undefined ? undefined : Number(next.slice(-3));
+  }
+
+  /**
+   * Sends requests on a connection of their own. Resolves with all that came until it was closed,
+   * as Latin-1. A service that leaves it open delays the kit until `idleMs` after a header.
+   */
+  async #exchange(
+    requests: readonly RawRequest[],
+    timeoutMs: number,
+    idleMs = timeoutMs,
+  ): Promise<string> {
+    const { protocol, hostname, port } = new URL(this.target.baseUrl);
+    const host = hostname.replace(/[[\]]/g, '');
     const isTls = protocol === 'https:';
-    const options = { host: address, port: Number(port || (isTls ? 443 : 80)), servername };
+    const servername = isIP(host) === 0 ? host : '';
+    const options = { host, port: Number(port || (isTls ? 443 : 80)), servername };
     const socket = isTls ? connectTls(options) : connectTcp(options);
     socket.setTimeout(timeoutMs, () => socket.destroy());
-    const fields = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    socket.write(`${line} HTTP/1.1\r\n${fields}\r\n`);
+    socket.write(requests.map(({ bytes }) => bytes).join(''));
     let received = '';
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      // A service that leaves the connection open does not delay the kit.
-      if (received.includes('\r\n\r\n')) socket.setTimeout(IDLE_MS);
+      if (received.length < LONGEST_HEADER_BYTES && received.includes('\r\n\r\n'))
+        socket.setTimeout(idleMs);
+      if (received.length > LONGEST_RECEIVED_BYTES) socket.destroy();
     });
     const closed = 'the connection was closed';
     const reason = await once(socket, 'close').then(() => closed, messageOf);
-    const sent = messageText(line, headers, '', added);
+    const sent = requests.map(({ text }) => text).join('\n\n');
     this.lastExchange = { sent, received: received || reason };
-    const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
-    if (text === undefined) throw new NoResponse(`no response: ${reason}`);
-    const [, retryAfter = ''] = /\nretry-after: *([0-9.]+)/i.exec(received) ?? [];
-    return { status: Number(status), headers: new Headers({ 'Retry-After': retryAfter }), text };
+    return received;
+  }
+
+  /** Returns a request as it is sent, and as a report shows it. */
+  #message(method: string, path: string, fields: HeaderFields, body = ''): RawRequest {
+    const { host, pathname, search } = new URL(this.target.baseUrl + path);
+    const headers = this.#headers({ Host: host, ...fields });
+    const line = `${method} ${pathname}${search}`;
+    const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const bytes = `${line} HTTP/1.1\r\n${lines}\r\n${body}`;
+    return { bytes, text: messageText(line, headers, body, this.target.headers) };
+  }
+
+  /** An empty Authorization omits the key. */
+  #headers(fields: HeaderFields): Headers {
+    const { key, headers: added } = this.target;
+    const headers = new Headers({ Authorization: `Bearer ${key}`, ...added, ...fields });
+    if (headers.get('Authorization') === '') headers.delete('Authorization');
+    return headers;
   }
 
   async #fetch(
@@ -278,11 +367,19 @@ export function idsOf(pets: readonly Fields[]): readonly unknown[] {
 }
 
 function valueOf(text: string): unknown {
+  return jsonOrUndefined(text) ?? assert.fail('expected a body that is JSON');
+}
+
+function jsonOrUndefined(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
-    return assert.fail('expected a body that is JSON');
+    return undefined;
   }
+}
+
+export function isAdded({ status }: ServiceResponse): boolean {
+  return status >= 200 && status <= 299;
 }
 
 /** Returns why there is no response. fetch hides that in the cause of its error. */

@@ -2,7 +2,8 @@
  * CORS: which web pages may use the service from a browser (the Fetch standard, section 3.3).
  *
  * A browser first asks, without the API key, whether it may send one. The response to this
- * preflight comes before authentication: it has only the constants below, and the allowed origin.
+ * preflight comes before authentication. Pages of an allowed origin may send whatever header fields
+ * they ask for: tools that trace requests add their own, such as traceparent.
  */
 
 import type { Policy } from '../../core/http/handle-request.ts';
@@ -29,7 +30,11 @@ export function createCors(
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;
       const methods = methodsOf(operations()).join(', ');
-      return emptyResponse(['Access-Control-Allow-Methods', methods, ...PREFLIGHT_HEADERS]);
+      const asked = headers['access-control-request-headers'] ?? '';
+      return emptyResponse([
+        ...['Access-Control-Allow-Methods', methods, 'Access-Control-Max-Age', '600'],
+        ...['Access-Control-Allow-Headers', FIELD_NAMES.test(asked) ? asked : USUAL_FIELDS],
+      ]);
     },
     headersFor({ headers: { origin } }, { headers }) {
       // A response that any web page may read has that field already.
@@ -40,10 +45,9 @@ export function createCors(
   };
 }
 
-const PREFLIGHT_HEADERS: readonly string[] = Object.entries({
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
-  'Access-Control-Max-Age': '600',
-}).flat();
+const USUAL_FIELDS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
+/** Field names, which are tokens (RFC 9110 section 5.6.2), as browsers send them. */
+const FIELD_NAMES: RegExp = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 
 const EXPOSED: readonly string[] = [
   'Access-Control-Expose-Headers',

@@ -3,7 +3,7 @@
 import { apiKeyErrors } from '../../core/app/api-keys.ts';
 import type { CommonOptions, Extension, ServiceView } from '../../core/app/service-options.ts';
 import { isObject } from '../../core/base/exact-json.ts';
-import { safeLogger, silentLogger } from '../../core/base/logger.ts';
+import { safeLogger, warningLogger } from '../../core/base/logger.ts';
 import { condition, mustBe, type Check } from '../../core/base/option-error.ts';
 import { createRequestIds, logResponse } from './access-log.ts';
 import { createCors, isOrigin } from './cors.ts';
@@ -24,7 +24,7 @@ export function opsExtension(
   { accessLog, corsOrigins = [], runtime, log, now }: OpsOptions & CommonOptions,
   view: ServiceView,
 ): Required<Omit<Extension, 'hintFor'>> {
-  const logger = safeLogger(log ?? silentLogger);
+  const logger = safeLogger(log ?? warningLogger);
   const metrics = createMetrics({ ...view, timeOfDay: now ?? Date.now, runtime });
   const requestIds = accessLog === true ? createRequestIds() : undefined;
   return {

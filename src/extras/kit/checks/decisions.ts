@@ -7,21 +7,22 @@
  */
 
 import assert from 'node:assert/strict';
+import { stringifyExactJson } from '../../../core/base/exact-json.ts';
 import { declare, each, NotObserved, type Check, type Level } from '../check.ts';
 import {
   addInTurn,
   assertEqual,
   assertErrorObject,
+  assertNamed,
   assertPet,
   assertStatus,
   isRefused,
   listOf,
+  newName,
   pagesFrom,
   removalIn,
 } from '../expect.ts';
-import { fieldsOf, idsOf, type ServiceResponse, type TestClient } from '../test-client.ts';
-
-type Send = (client: TestClient, item: string) => Promise<ServiceResponse>;
+import { fieldsOf, idsOf, type Send, type TestClient } from '../test-client.ts';
 
 /** A decision about refused requests, by its status and its code. */
 type Refusal = readonly [
@@ -95,10 +96,10 @@ const NO_PET = [
 
 const postBytes: Send = (client, bytes) => client.post(Buffer.from(bytes, 'latin1'));
 
-/** Sends REX and this body with the same new idempotency key. Resolves with both responses. */
-async function postTwice(client: TestClient, body: string) {
+/** Sends two bodies with the same new idempotency key. Resolves with both responses. */
+async function postTwice(client: TestClient, body: string, firstBody = REX) {
   const headers = { 'Idempotency-Key': `conformance-${Date.now()}-${Math.random()}` };
-  const first = await client.post(REX, headers);
+  const first = await client.post(firstBody, headers);
   if (isRefused(first.status)) throw new NotObserved('the service refuses Idempotency-Key');
   return [first, await client.post(body, headers)] as const;
 }
@@ -237,9 +238,15 @@ const onPets = declare('decisions', {
     assertField(headers, 'Link', /rel="?successor-version/);
   },
   'replay Idempotency-Key: the same request twice adds one pet': async (client) => {
-    const [first, second] = await postTwice(client, REX);
+    const name = newName('once');
+    const body = stringifyExactJson(client.newPet({ name, status: 'pending' }));
+    const before = await client.add(REX);
+    const [first, second] = await postTwice(client, body, body);
+    const after = await client.add(REX);
     assertStatus(second, 201);
-    assertEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
+    const pet = fieldsOf(first);
+    assertEqual(fieldsOf(second), pet, 'the pet of the second response');
+    await assertNamed(client, name, [pet['id']], [before.id, after.id]);
   },
 });
 
@@ -269,14 +276,6 @@ const ALLOW: readonly [line: string, status: number, allow: string][] = [
   ['DELETE /pets/1', 405, 'GET, HEAD, OPTIONS'],
 ];
 
-/** A body whose length its header does not say. */
-const CHUNKS = {
-  async *[Symbol.asyncIterator]() {
-    yield Buffer.from(REX.slice(0, 9));
-    yield Buffer.from(REX.slice(9));
-  },
-};
-
 const http = declare('http', {
   "scheme The scheme's name is case-insensitive": each(
     ['bearer', 'BEARER', 'bEaReR'],
@@ -302,8 +301,7 @@ const http = declare('http', {
     assertEqual([status, text], [expected, ''], 'status and body');
   }),
   'chunked A body may be sent in chunks': async (client) => {
-    const type = { 'Content-Type': 'application/json' };
-    assertStatus(await client.send('POST', '/pets', type, CHUNKS), 201);
+    assertStatus(await client.postInChunks(REX), 201);
   },
   'location 201 carries Location, which leads to the pet': async (client) => {
     const { id, response } = await client.add(REX);

@@ -73,12 +73,14 @@ ${main}
 /** With its quotes: a test takes the text `from '…'` for an import of this file. */
 const CLIENT_MODULE = "'petstore/client'";
 
-const prefixOf = ({ servers }: api.OpenApi): string => servers[0]!.url.replace(/\/$/, '');
+const prefixOf = ({ servers }: api.OpenApi): string => servers?.[0]?.url ?? '';
 
 function facts(description: api.OpenApi): Markup {
-  const { openapi, info, servers } = description;
+  const { openapi, info, servers = [] } = description;
   const { title, version, license, contact } = info;
-  const from = servers.map(({ url, description: words }) => markup`server ${code(url)}: ${words}`);
+  const from = servers.map(({ url, description: words }) => {
+    return markup`server ${code(url)}: ${words} ·\n`;
+  });
   const address = markup`<span class="address">http://127.0.0.1:8080</span>`;
   return markup`<fieldset class="row"><legend>Examples for</legend>
 <label class="side"><input id="as-curl" type="radio" name="language" checked>curl</label>
@@ -93,7 +95,7 @@ const client = createClient({ baseUrl, apiKey: '…' });`,
   true,
 )}
 <p class="hint">${title} ${version} · <a href="openapi.json">OpenAPI ${openapi}</a> ·
-${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
+${from}license ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
 function operationsOf(tag: string, description: api.OpenApi): readonly Markup[] {

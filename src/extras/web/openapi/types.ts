@@ -14,7 +14,8 @@ export interface OpenApi {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  /** Absent without a prefix: then it is the host that serves the description. */
+  readonly servers?: readonly { readonly url: string; readonly description: string }[];
   readonly security: readonly Named<readonly string[]>[];
   readonly paths: Named<Named<OperationObject>>;
   readonly components: {

@@ -6,7 +6,7 @@
  * automatically, so that each response belongs to one request.
  */
 
-import { parseInt64 } from '../../../core/base/int64.ts';
+import { INT64_MIN, parseInt64 } from '../../../core/base/int64.ts';
 import { createClient, type Pet, type PetStatus } from '../../client/client.ts';
 import {
   checkApiKey,
@@ -24,15 +24,20 @@ import { makeRequestPanel } from './request-panel.ts';
 declare const document: Element & { baseURI: string };
 declare const sessionStorage: Record<string, string>;
 declare const location: { readonly search: string; readonly pathname: string; reload(): void };
-/** Its state is the number of the shown page, counted from the one that the visitor asked for. */
+/** Its state is what the controls ask for beside the address; null at an address that was typed. */
 declare const history: {
-  readonly state: number | null;
-  pushState(state: number, unused: string, url: string): void;
+  readonly state: Asked | null;
+  pushState(state: Asked, unused: string, url: string): void;
   back(): void;
 };
 declare function addEventListener(type: string, listener: () => void): void;
 
-const shownPage = (): number => history.state ?? 1;
+/** `from` is the text of “From id”, where page 1 begins. */
+interface Asked {
+  readonly page: number;
+  readonly from: string;
+}
+
 const find = (selector: string): Element => document.querySelector(selector);
 const baseUrl = readBaseUrl(new URL('v1', document.baseURI));
 const storage = openStorage();
@@ -43,8 +48,8 @@ const askAdd = makeRequestPanel('#add-response');
 const askMetrics = makeRequestPanel('#metrics-response');
 /** The API key of the last 200, or ''. Only such a key is kept. */
 let accepted = '';
-/** The address of the next page. */
-let next: string | undefined;
+/** The page after the list that is shown. */
+let next: (Asked & { readonly search: string }) | undefined;
 let newest: bigint | undefined;
 /** The idempotency key of each create without a response that says it is stored, by its body. */
 const keysOfCreates = new Map<string, string>();
@@ -52,27 +57,25 @@ const keysOfCreates = new Map<string, string>();
 on('#key-form', 'submit', () => [setAccepted(''), list({ focusOn: '#key-card summary' })]);
 on('#keep', 'change', keepKey);
 on('#forget', 'click', () => [setAccepted(''), location.reload()]);
-on('#query', 'change', () => list({ search: readSearch }));
+on('#query', 'change', () => list({ ask: readQuery }));
 // Enter in a field causes both events.
 on('#query', 'submit', () => undefined);
 on('#refresh', 'click', () => list());
 on('#previous', 'click', () => history.back());
-on('#next', 'click', () => {
-  void list({ search: () => new URL(next!).search, page: shownPage() + 1, focusOn: '#caption' });
-});
+on('#next', 'click', () => list({ ask: () => next!, focusOn: '#caption' }));
 on('#add-form', 'submit', addPet);
 on('#show', 'click', () => {
-  const search = (): string => listPetsUrl(baseUrl, { after: newest! - 1n }).search;
-  void list({ search, focusOn: '#caption' });
+  const { search } = listPetsUrl(baseUrl, { after: newest! - 1n });
+  void list({ ask: () => ({ search, page: 1, from: `${newest}` }), focusOn: '#caption' });
 });
 on('#metrics', 'click', showMetrics);
-addEventListener('popstate', () => [showQuery(), list({ focusOn: '#caption' })]);
+addEventListener('popstate', () => list({ focusOn: '#caption' }));
 [find('#start').hidden, find('#main').hidden] = [true, false];
 showQuery();
-if (storage[STORED_KEY] !== undefined) {
-  [find('#key').value, find('#keep').checked] = [storage[STORED_KEY], true];
-  void list();
-}
+// A browser may have kept what the fields showed before a reload.
+find('#key').value = storage[STORED_KEY] ?? '';
+find('#keep').checked = storage[STORED_KEY] !== undefined;
+if (find('#keep').checked) void list();
 
 function on(selector: string, event: string, act: () => unknown): void {
   find(selector).addEventListener(event, (happened) => [happened.preventDefault(), act()]);
@@ -122,38 +125,55 @@ function readInt64(selector: string, label: string, isOptional = false): bigint 
 }
 
 /** Returns the query that the fields ask for. */
-function readSearch(): string {
+function readQuery(): NonNullable<typeof next> {
   const from = readInt64('#from', 'From id', true);
-  const after = from === undefined ? undefined : from - 1n;
-  return listPetsUrl(baseUrl, { status: readStatus('#filter'), after }).search;
+  // All ids are greater than the least int64.
+  const after = from === undefined || from === INT64_MIN ? undefined : from - 1n;
+  const { search } = listPetsUrl(baseUrl, { status: readStatus('#filter'), after });
+  return { search, page: 1, from: from === undefined ? '' : `${from}` };
 }
 
-/** Shows the page's query in the fields: “From id” is where page 1 begins. */
+/** Returns what the page asks for beside its address. An `after` that is no id is shown as it is. */
+function asked(): Asked {
+  const after = new URLSearchParams(location.search).get('after') ?? '';
+  const id = parseInt64(after);
+  return history.state ?? { page: 1, from: id === undefined ? after : `${id + 1n}` };
+}
+
+/** Shows in the controls what the page asks for, also a status that does not exist. */
 function showQuery(): void {
-  const query = new URLSearchParams(location.search);
-  const after = parseInt64(query.get('after') ?? '');
-  find('#filter').value = query.get('status') ?? '';
-  if (shownPage() === 1) find('#from').value = after === undefined ? '' : `${after + 1n}`;
+  const status = new URLSearchParams(location.search).get('status') ?? '';
+  find('#filter').value = status;
+  if (find('#filter').value !== status) {
+    find('#filter').append(make('option', '', status));
+    find('#filter').value = status;
+  }
+  find('#from').value = asked().from;
+  find('#from').setAttribute('aria-invalid', 'false');
 }
 
-type ListRequest = { search?: () => string; page?: number; focusOn?: string };
+type ListRequest = { ask?: () => NonNullable<typeof next>; focusOn?: string };
 
-/** Lists what the page's query asks for, or what `search` returns, which becomes that query. */
-async function list({ search, page = 1, focusOn }: ListRequest = {}): Promise<void> {
+/** Lists what the page asks for, or what `ask` returns, which becomes that. */
+async function list({ ask, focusOn }: ListRequest = {}): Promise<void> {
   let key = '';
   const prepare = (fetchShown: typeof fetch) => {
-    const wanted = search?.() ?? location.search;
-    if (wanted !== location.search) {
-      history.pushState(page, '', wanted || location.pathname);
-      showQuery();
+    const { search, ...state } = ask?.() ?? { search: location.search, ...asked() };
+    if (search !== location.search || state.page !== asked().page) {
+      history.pushState(state, '', search || location.pathname);
     }
-    const [url, options] = [`${petsUrl(baseUrl).href}${wanted}`, sendOptions(fetchShown)];
+    showQuery();
+    const [url, options] = [`${petsUrl(baseUrl).href}${search}`, sendOptions(fetchShown)];
     key = options.apiKey;
     return { url, response: createClient({ baseUrl, ...options }).listPets(url) };
   };
   const error = await askList(prepare, (shown) => {
     setAccepted(key);
-    next = shown.next;
+    const { page, from } = asked();
+    next =
+      shown.next === undefined
+        ? undefined
+        : { search: new URL(shown.next).search, page: page + 1, from };
     showPets(shown.pets);
     if (focusOn !== undefined) find(focusOn).focus();
     const count = shown.pets.length === 1 ? '1 pet' : `${shown.pets.length} pets`;
@@ -167,13 +187,13 @@ function showPets(pets: readonly Pet[]): void {
   const [isEmpty, status, from] = [pets.length === 0, find('#filter').value, find('#from').value];
   find('#pets').hidden = false;
   find('#rows').replaceChildren(...pets.map(rowOf));
-  find('#caption').textContent = `Page ${shownPage()}, by id`;
+  find('#caption').textContent = `Page ${asked().page}, by id`;
   find('#empty').textContent =
     status + from === ''
       ? 'There are no pets yet: add one.'
       : `No pet ${from && `with an id from ${from} on `}${status ? `is ${status}` : 'exists'}.`;
   [find('#table').hidden, find('#empty').hidden] = [isEmpty, !isEmpty];
-  [find('#previous').hidden, find('#next').hidden] = [shownPage() === 1, next === undefined];
+  [find('#previous').hidden, find('#next').hidden] = [asked().page === 1, next === undefined];
 }
 
 function rowOf({ id, name, categoryId, status }: Pet): Element {

@@ -1,0 +1,100 @@
+/**
+ * scripts/Dockerfile and scripts/compose.yaml: a container tool builds and runs them, if one is
+ * there. Otherwise what they name is laid out in a folder, and run there by this Node.
+ */
+
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { end, portOf, runNode, startProgram } from '../support/process/process.ts';
+import { run } from '../support/process/program.ts';
+import { readText, ROOT } from '../support/project.ts';
+
+const DOCKERFILE = readText('scripts/Dockerfile').replaceAll(/^#.*\n/gm, '');
+const COMPOSE = readText('scripts/compose.yaml');
+
+/** Returns the words of an instruction that is a JSON array. */
+function arrayOf(instruction: string): readonly string[] {
+  const [, array] = new RegExp(`^${instruction} .*?(\\[.*\\])$`, 'm').exec(DOCKERFILE)!;
+  return JSON.parse(array!) as string[];
+}
+
+/** Whether the Node that runs the tests can run the sources, as that of the image does. */
+const canRun = 'typescript' in process.features && process.features.typescript !== false;
+
+test('The files that the image copies are a service, and its health check sees if it runs', async (t) => {
+  const folder = tempDir(t);
+  const placed = (path: string): string => path.replace(/^\/(?=app|data)/, `${folder}/`);
+  for (const [, from = '', to = ''] of DOCKERFILE.matchAll(/^COPY (\S+) (\S+)$/gm)) {
+    const target = to.endsWith('/') ? join(placed(to), from) : placed(to);
+    cpSync(join(ROOT, from), target, { recursive: true });
+  }
+  mkdirSync(placed('/data'));
+  const fields = DOCKERFILE.matchAll(/(?<=^ENV .*)([A-Z_]+)=(\S+)/gm);
+  const env = Object.fromEntries([...fields].map(([, name, value]) => [name, placed(value!)]));
+  assert.deepEqual(Object.keys(env), ['HOST', 'PETSTORE_DATA_FILE']);
+  const [node, program] = arrayOf('CMD');
+  assert.equal(node, 'node');
+  assert.ok(existsSync(placed(program!)), program);
+  if (!canRun) return t.skip('This Node cannot run TypeScript');
+  const PREFIX = { PETSTORE_PREFIX: '/shop' };
+  const service = startProgram(process.execPath, [placed(program!)], {
+    env: { ...env, ...PREFIX, PORT: '0', PETSTORE_API_KEYS: 'key' },
+    cwd: folder,
+  });
+  t.after(() => end(service, 'SIGKILL'));
+  const health = { ...PREFIX, PORT: `${await portOf(service)}` };
+  const [, ...check] = arrayOf('HEALTHCHECK');
+  assert.equal((await runNode(check, { env: health })).code, 0);
+  await end(service, 'SIGTERM');
+  assert.ok(existsSync(placed('/data/pets.json')));
+  assert.equal((await runNode(check, { env: health })).code, 1);
+});
+
+test('The compose file names the Dockerfile, its volume and no other path', () => {
+  const [, context = '', dockerfile = ''] =
+    /build: \{ context: (\S+), dockerfile: (\S+) \}/.exec(COMPOSE) ?? [];
+  assert.ok(existsSync(join(ROOT, 'scripts', context, dockerfile)));
+  assert.match(COMPOSE, /^ {4}volumes: \['pets:\/data'\]$[^]*^volumes:\n {2}pets:$/m);
+  assert.match(COMPOSE, /read_only: true\n/);
+  assert.match(DOCKERFILE, /^USER node$/m);
+  assert.match(DOCKERFILE, /^VOLUME \/data$/m);
+  assert.match(COMPOSE, /stop_grace_period: 15s\n/);
+});
+
+const tool = ['docker', 'podman'].find((name) => run(name, ['info']).status === 0);
+const skip = tool === undefined && 'no docker or podman runs here';
+
+test(
+  'A container tool builds the image, and runs it with a read-only root',
+  { skip },
+  async (t) => {
+    const container = (...args: readonly string[]): string => {
+      const { status, text } = run(tool!, args, { HOME: process.env['HOME'] ?? '' });
+      assert.equal(status, 0, `${args.join(' ')}: ${text}`);
+      return text.trim();
+    };
+    container('build', '-t', 'petstore-test', '-f', join(ROOT, 'scripts', 'Dockerfile'), ROOT);
+    const args = ['-d', '--read-only', '--cap-drop=ALL', '-p', '127.0.0.1::8080'];
+    const id = container('run', ...args, '-e', 'PETSTORE_API_KEYS=key', 'petstore-test');
+    t.after(() => container('rm', '-fv', id));
+    const stateOf = (): string => container('inspect', '-f', '{{.State.Health.Status}}', id);
+    for (let state = 'starting'; state === 'starting'; state = stateOf()) await sleep(200);
+    assert.equal(stateOf(), 'healthy');
+    const url = `http://${container('port', id, '8080/tcp').split('\n')[0]}/v1/pets`;
+    const headers = { Authorization: 'Bearer key' };
+    const body = '{"name":"Rex","categoryId":7}';
+    assert.equal(
+      (await fetch(url, { method: 'POST', headers, body: Buffer.from(body) })).status,
+      201,
+    );
+    container('restart', id);
+    const kept = await fetch(`http://${container('port', id, '8080/tcp').split('\n')[0]}/v1/pets`, {
+      headers,
+    });
+    assert.match(await kept.text(), /"name":"Rex"/);
+  },
+);
