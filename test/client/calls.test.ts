@@ -516,7 +516,7 @@ function failsFor(cause: unknown): Step {
   return () => Promise.reject(new TypeError('fetch failed', { cause }));
 }
 
-/** Causes of fetch's error, why there is no response, and if it is certain that nothing was sent. */
+/** Causes of fetch's error, the reason in the message, and true if nothing was sent. */
 const CAUSES: readonly (readonly [cause: unknown, reason: string, isBefore?: boolean])[] = [
   [systemError('getaddrinfo'), 'getaddrinfo failed', true],
   [{ errors: ['connect', 'getaddrinfo'].map(systemError) }, 'connect failed', true],

@@ -57,7 +57,7 @@ test('setApiKeys refuses what createApp refuses', () => {
   }
 });
 
-test('An app in place of its listener, and other wrong arguments, are refused at the call', async () => {
+test('An app as a listener, and other wrong arguments, are refused at the call', async () => {
   const app = createApp({ store, apiKeys: [KEY] });
   const listener = /^TypeError: The listener must be a function, such as app.listener, not an obj/;
   assert.throws(() => createHttpServer(app as never), listener);

@@ -39,7 +39,7 @@ export function leavingBodies(port: number, isLeft: (header: string) => boolean)
 
 const LENGTH = /\r\n(?:content-length: *([0-9]+)|transfer-encoding: *chunked)/i;
 
-/** Returns where the header of the first request and its body end, or undefined without a header. */
+/** Returns where the first request's header and body end, or undefined without a header. */
 function endOf(text: string): { readonly header: number; readonly body: number } | undefined {
   const header = text.indexOf('\r\n\r\n') + 4;
   if (header < 4) return undefined;

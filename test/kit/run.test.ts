@@ -201,7 +201,7 @@ test('In other forms the plain service fails no check, and differs in no other d
   assert.deepEqual(found, []);
 });
 
-test('What is left of a refused request on a connection is told once, and fails no other check', async (t) => {
+test('What is left of a refused request on a connection fails one check, and no other', async (t) => {
   const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
   const others = await othersOf(t, { front });
   assert.deepEqual(

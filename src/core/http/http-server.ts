@@ -24,8 +24,8 @@ import { lingeringClose } from './lingering-close.ts';
 import { RequestQueue } from './request-queue.ts';
 
 /**
- * A server with limits; `limits` replace single ones. Throws a TypeError for an app in place of its
- * listener, and for a limit that does not exist.
+ * A server with limits; `limits` replace single ones. Throws a TypeError if the listener is an app,
+ * and for a limit that does not exist.
  */
 export function createHttpServer(
   listener: Listener,

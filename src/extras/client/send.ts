@@ -140,6 +140,9 @@ interface NoResponse {
   readonly isFinal?: boolean;
 }
 
+/** The page's address, in a browser. */
+declare const location: { readonly origin: string } | undefined;
+
 /**
  * Returns why fetch rejected. In Node the reason is in the cause of fetch's error, for each address
  * if there are several. The error of a browser has no cause, and may be due to CORS.
@@ -147,7 +150,7 @@ interface NoResponse {
 function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit): NoResponse {
   const { message = String(error), cause } = Object(error) as Cause;
   try {
-    // Throws for what fetch itself refuses, before it sends anything: the signal of a DOM for tests.
+    // Throws for what fetch refuses before it sends anything, such as a signal of jsdom.
     if (typeof Request === 'function') new Request(href, init);
   } catch {
     return { what: 'cannot be sent', reason: message, mayBeSent: false, isFinal: true };
@@ -157,7 +160,7 @@ function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit)
   if (causes.length > 0 && causes.every(isBeforeSending)) {
     return { what: 'cannot reach the service', reason, mayBeSent: false };
   }
-  const page = (globalThis as { location?: { readonly origin?: string } }).location?.origin;
+  const page = typeof location === 'undefined' ? undefined : location.origin;
   const hint = cause === undefined && page !== undefined && page !== origin ? CORS : '';
   return { what: 'got no complete response', reason, hint, mayBeSent: true };
 }

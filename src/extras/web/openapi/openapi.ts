@@ -109,8 +109,8 @@ export function describeService(prefix: string, operations: readonly Operation[]
       { name: PETS, description: 'Pets offered in a store' },
       { name: OPERATORS, description: 'For operators of the service' },
     ],
-    // Relative to the host that serves this. Many tools read servers only at the top level. With '/'
-    // generated clients would request `//v1/pets`, which in a browser is a host named v1.
+    // Relative to the host that serves this. Many tools read servers only at the top level. With
+    // '/' generated clients would request `//v1/pets`, which in a browser is a host named v1.
     ...(prefix === '' ? {} : { servers: [{ url: prefix, description: SERVER }] }),
     security: [{ apiKey: [] }],
     paths: prefixed(prefix, Object.fromEntries(paths)),
