@@ -4,8 +4,8 @@
  * The memory of a connection is that of a service with 500 of them (`HELD`), each of which sends
  * the bytes and then nothing more. The time of a request is processor time: beside other programs
  * it changes less. Where several inputs might be the dearest, all are tried, and the dearest of
- * them is shown. What does not belong to a connection, such as API keys, is measured in a process of
- * its own, which is this file.
+ * them is shown. What does not belong to a connection, such as API keys, is measured in a process
+ * of its own, which is this file.
  */
 
 import { once } from 'node:events';
