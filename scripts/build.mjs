@@ -74,14 +74,15 @@ export function build(output) {
   writeFileSync(join(root, folder, STAMP), stampOf(output));
 }
 
-/** Adds what is not compiled. */
+/** Adds what is not compiled. `npm start` works without a LICENSE. */
 function addToDist() {
   // Scripts of operators may use the paths that these commands had in release 1.0.0.
   for (const name of ['check-data', 'make-key']) {
     const text = `process.argv.splice(2, 0, '${name}');\nawait import('./server.js');\n`;
     writeFileSync(join(root, 'dist', `${name}.js`), text);
   }
-  copyFileSync(join(root, 'src', 'LICENSE'), join(root, 'dist', 'LICENSE'));
+  const license = join(root, 'src', 'LICENSE');
+  if (existsSync(license)) copyFileSync(license, join(root, 'dist', 'LICENSE'));
 }
 
 /**
