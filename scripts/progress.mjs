@@ -2,7 +2,8 @@
 
 /** Without a terminal, as in a log, lines are sparse. */
 const QUIET_MS = 10_000;
-let lastAt = -Infinity;
+/** The start of the process. */
+let lastAt = 0;
 
 /**
  * Shows a text on a terminal until the next one; an empty text clears the line. Without a terminal

@@ -29,17 +29,17 @@ process.on('exit', () => {
  * @returns {Promise<T>}
  */
 export async function withTemporaryFolder(name, parent = realpathSync(tmpdir()), use) {
+  // Without a folder, a signal ends the process at once, also in the middle of a long calculation.
+  for (const signal of SIGNALS) process.on(signal, exit);
   removeOrphans(name, parent);
   const folder = mkdtempSync(join(parent, `petstore-${name}-${process.pid}-`));
   folders.add(folder);
-  // Without a folder, a signal ends the process at once, also in the middle of a long calculation.
-  for (const signal of SIGNALS) process.on(signal, exit);
   try {
     return await use(folder);
   } finally {
-    for (const signal of SIGNALS) process.off(signal, exit);
     folders.delete(folder);
     remove(folder);
+    for (const signal of SIGNALS) process.off(signal, exit);
   }
 }
 

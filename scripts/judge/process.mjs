@@ -55,17 +55,11 @@ const NAME = 'store';
  * @param {number} ms
  * @returns {Promise<T>}
  */
-async function within(promise, ms) {
-  const ended = new AbortController();
-  const timeout = sleep(ms, undefined, { signal: ended.signal }).then(() => {
+function within(promise, ms) {
+  const timeout = sleep(ms, undefined, { ref: false }).then(() => {
     throw new Error(`no result within ${ms} ms`);
   });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    ended.abort();
-    timeout.catch(() => undefined);
-  }
+  return Promise.race([promise, timeout]);
 }
 
 /**

@@ -248,13 +248,12 @@ async function momentsOf(steps) {
   let last = { image: disk.EMPTY_DISK, begun: [], acknowledged: [], shown: [] };
   for (const step of steps) {
     const { image, text } = makeStep(disk, last.image, step);
-    const item = step.op === 'note' && step.item !== undefined ? [step.item] : [];
-    const isBegun = step.op === 'note' && step.what === 'add';
-    const isAcknowledged = step.op === 'note' && step.what === 'acknowledged';
+    /** @param {string} what */
+    const noted = (what) => (step.op === 'note' && step.what === what ? [step.item ?? 0] : []);
     last = {
       image,
-      begun: isBegun ? [...last.begun, ...item] : last.begun,
-      acknowledged: isAcknowledged ? [...last.acknowledged, ...item] : last.acknowledged,
+      begun: [...last.begun, ...noted('add')],
+      acknowledged: [...last.acknowledged, ...noted('acknowledged')],
       shown: [...last.shown, text],
     };
     moments.push(last);
@@ -316,11 +315,10 @@ function makeStep(disk, image, step) {
       return { image, text: 'sync the folder' };
     case 'failure':
       return { image, text: step.what };
-    case 'note':
-      return {
-        image,
-        text: step.item === undefined ? step.what : `${step.what}: item ${step.item}`,
-      };
+    case 'note': {
+      const item = step.item === undefined ? '' : `: item ${step.item}`;
+      return { image, text: step.what + item };
+    }
   }
 }
 

@@ -44,7 +44,7 @@ test('The table of the page has each row, with the losses of each column in bold
   const found = rows.map((line) => line.split('|').map((cell) => cell.trim()));
   const shown = found.map(([, name = '', ...cells]) => {
     const losses = COLUMNS.filter((_, at) => /^\*\*[1-9]/.test(cells[at]!));
-    const sound = COLUMNS.filter((_, at) => /^(–|0 of [1-9][0-9]*)$/.test(cells[at]!));
+    const sound = COLUMNS.filter((_, at) => /^(–|0\/[1-9][0-9]*)$/.test(cells[at]!));
     assert.equal(losses.length + sound.length, COLUMNS.length, name);
     return [name.replace('· ', ''), losses];
   });
