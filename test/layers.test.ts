@@ -142,21 +142,6 @@ test('core/http does not know about pets', () => {
   }
 });
 
-test('What the client imports runs in a browser: no module of Node.js, and no Buffer', () => {
-  const checked = new Set<string>();
-  const visit = (file: string): void => {
-    if (checked.has(file)) return;
-    checked.add(file);
-    const code = readText(`src/${file}`);
-    assert.doesNotMatch(code, /from 'node:|\bBuffer[.(]/, file);
-    // What is imported as a type only is not loaded.
-    const loaded = code.matchAll(/^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)'/gm);
-    for (const [, target] of loaded) visit(join(dirname(file), target!).replaceAll('\\', '/'));
-  };
-  visit('extras/client/client.ts');
-  assert.ok(checked.size > 5);
-});
-
 test('No imports form a cycle', () => {
   const checked = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
