@@ -13,12 +13,13 @@
  *     kind      a connection                              which of them
  *     unused    that had no response yet, or is closing   without progress for the longest time
  *     slow      whose client takes less than is sent      the one that takes the least
- *     starting  the same, and how slow is not known yet   the newest
+ *     starting  the same, how slow is not known; or new   without progress for the longest time
  *     idle      between two requests                      without progress for the longest time
  *
  * For example, 1,000 clients take 200 bytes of a response a second, another one takes 20 KB, and
  * ten connections of a pool are idle. A newcomer gets the place of one of the thousand. A response
- * that has not begun is not slow: its request may wait for the store.
+ * that has not begun is not slow: its request may wait for the store. When the thousand have come
+ * within a second, most are new. A new one is never closed, but none of the ten is, either.
  */
 
 import type { Server, ServerResponse } from 'node:http';
@@ -43,7 +44,10 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
     const last = starting.length > idle.length ? starting : idle;
     const [first] = [unused, slow, last].find(({ length }) => length > 0) ?? [];
     if (first === undefined) return;
-    const { socket: found } = kinds[first.kind].reduce((a, b) => (b.figure < a.figure ? b : a));
+    const { socket: found, figure } = kinds[first.kind].reduce((a, b) =>
+      b.figure < a.figure ? b : a,
+    );
+    if (figure === Infinity) return;
     if (found.writableLength > 0 || !found.writable) {
       found.destroy();
     } else {
@@ -128,10 +132,12 @@ function candidateOf(
 ): Candidate | undefined {
   if (isGivenAway(socket)) return undefined;
   if (pace < Infinity) return { socket, kind: 'slow', figure: pace };
-  if (socket.writableLength > 0) return { socket, kind: 'starting', figure: -at };
+  if (socket.writableLength > 0) return { socket, kind: 'starting', figure: at };
   const isIdle = !isResponseDue(response) && sentBytes === sentBytesOf(socket);
-  if (!isIdle || performance.now() - at <= MIN_IDLE_MS) return undefined;
   const isUnused = response === undefined || !socket.writable;
+  if (!isIdle || performance.now() - at <= MIN_IDLE_MS) {
+    return isUnused ? { socket, kind: 'starting', figure: Infinity } : undefined;
+  }
   return { socket, kind: isUnused ? 'unused' : 'idle', figure: at };
 }
 
