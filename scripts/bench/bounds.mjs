@@ -4,7 +4,7 @@
  * The memory of a connection is that of a service with 200 of them (`HELD`), each of which sends
  * the bytes and then nothing more. The time of a request is processor time: beside other programs
  * it changes less. Where several inputs might be the dearest, all are tried, and the dearest of
- * them is shown. What is no matter of connections, such as API keys, is measured in a process of
+ * them is shown. Tables that all clients share, such as API keys, are measured in a process of
  * its own, which is this file.
  */
 
