@@ -190,8 +190,8 @@ function respond(
  * for any other response, unless Content-Length shows that the body is within the limit: then
  * node:http discards the rest.
  *
- * The reader of a body that is too long (413) has stopped. Whether the stream has ended, too, depends
- * on how much had arrived by then.
+ * The reader of a body that is too long (413) has stopped. Whether its stream ended depends on how
+ * much had arrived by then.
  */
 function leavesBody(request: IncomingMessage, status: number, limitBytes: number): boolean {
   const isRead = request.readableEnded && status !== 413;
