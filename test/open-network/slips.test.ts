@@ -152,8 +152,8 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
   [
     'room: the one with the newest progress goes',
     STALLED,
-    'rank.figure >= least.figure',
-    'rank.figure < least.figure',
+    'b.figure < a.figure',
+    'b.figure > a.figure',
     'If all are taken but a part, an unused one goes first, that without progress for the longest time',
   ],
   [
@@ -180,8 +180,8 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
   [
     'room: one that is idle goes before one that is unused',
     STALLED,
-    'response === undefined || !socket.writable ? UNUSED : IDLE',
-    'IDLE',
+    "isUnused ? 'unused' : 'idle'",
+    "'idle'",
     'If all are taken but a part, an unused one goes first, that without progress for the longest time',
   ],
   [
@@ -208,8 +208,8 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
   [
     'room: one that is idle goes before a slow reader',
     STALLED,
-    'const SLOW = 2;',
-    'const SLOW = 4;',
+    '[unused, slow, last]',
+    '[unused, last, slow]',
     'If all are taken but a part, the slowest reader goes before an idle connection',
   ],
   [
@@ -232,6 +232,41 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
     'if (socket.writableLength === 0)',
     'if (false)',
     'If all are taken but a part, the slowest reader goes before an idle connection',
+  ],
+  [
+    'room: an idle one goes before a thousand that have just begun',
+    STALLED,
+    'starting.length > idle.length',
+    'false',
+    'If it is not known how slow readers are, one of them goes if there are more than idle ones',
+  ],
+  [
+    'room: one that has just begun goes before a thousand that are idle',
+    STALLED,
+    'starting.length > idle.length',
+    'true',
+    'If it is not known how slow readers are, one of them goes if there are more than idle ones',
+  ],
+  [
+    'room: of those that have just begun the newest goes',
+    STALLED,
+    "kind: 'starting', figure: at",
+    "kind: 'starting', figure: -at",
+    'If it is not known how slow readers are, one of them goes if there are more than idle ones',
+  ],
+  [
+    'room: new ones do not count against idle ones',
+    STALLED,
+    "isUnused ? { socket, kind: 'starting', figure: Infinity } : undefined",
+    'undefined',
+    'If most connections are new, an idle one stays',
+  ],
+  [
+    'room: a new one is closed',
+    STALLED,
+    'if (figure === Infinity)',
+    'if (false)',
+    'If most connections are new, an idle one stays',
   ],
 ];
 

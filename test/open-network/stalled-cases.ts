@@ -190,37 +190,60 @@ export const STALLED_CASES = {
       assert.deepEqual(closed(), [2, 3, 5, 62]);
     },
   'If all are taken but a part, the slowest reader goes before an idle connection': (t, extra) => {
-    const { server, connect, request, pass, closed } = watch(t, extra, 64);
+    const { connect, request, pass, closed } = watch(t, extra, 64);
     const sockets = Array.from({ length: 62 }, connect);
     const [idle, waiting, honest, ...slow] = sockets as [WatchedSocket, ...WatchedSocket[]];
     request(idle)();
     // Of its response the service has sent nothing: its request waits for the store.
     request(waiting!);
-    pass(1);
     for (const socket of [honest!, ...slow]) {
       request(socket);
       // The buffers of the kernel take the beginning, however slow the client is.
       socket.bytesWritten += socket === honest ? 1e6 : 1e7;
       socket.writableLength = 1;
     }
-    pass(1);
-    // It is known for none of them how slow it is.
-    server.emit('drop');
-    assert.deepEqual(closed(), [0]);
-    idle.emit('close');
-    request(connect())();
     // The honest one takes more than the others, but in bursts.
-    pass(20, (second) => {
+    pass(22, (second) => {
       if (second % 4 === 0) honest!.bytesWritten += 4000;
       for (const [i, socket] of slow.entries()) socket.bytesWritten += 300 - i;
     });
     for (let slowest = 61; slowest > 1; slowest -= 1) {
       connect();
-      assert.equal(closed()[1], slowest);
+      assert.equal(closed()[0], slowest);
     }
-    // No slow one is left. The idle one has not been there for long.
-    pass(2);
-    connect();
-    assert.equal(closed().length, 62);
+  },
+  'If it is not known how slow readers are, one of them goes if there are more than idle ones': (
+    t,
+    extra,
+  ) => {
+    for (const [readers, gone] of [
+      [30, 30],
+      [31, 1],
+      [32, 1],
+    ] as const) {
+      const { connect, request, pass, closed } = watch(t, extra, 64);
+      const sockets = Array.from({ length: 62 }, connect);
+      for (const socket of sockets.slice(0, readers)) request(socket);
+      for (const socket of sockets.slice(readers)) request(socket)();
+      // One of them makes progress later.
+      pass(1);
+      pass(1, () => (sockets[0]!.bytesWritten += 1));
+      for (const socket of sockets.slice(0, readers)) socket.writableLength = 1;
+      connect();
+      assert.deepEqual(closed(), [gone]);
+    }
+  },
+  'If most connections are new, an idle one stays': (t, extra) => {
+    for (const [idle, gone] of [
+      [31, []],
+      [32, [0]],
+    ] as const) {
+      const { connect, request, pass, closed } = watch(t, extra, 64);
+      const sockets = Array.from({ length: idle }, connect);
+      for (const socket of sockets) request(socket)();
+      pass(2);
+      while (closed().length === 0 && sockets.length < 63) sockets.push(connect());
+      assert.deepEqual(closed(), gone);
+    }
   },
 } as const satisfies Readonly<Record<string, Case>>;

@@ -8,16 +8,18 @@
  * after a minute, whatever it sends. One pass per second checks all connections.
  *
  * If nearly all connections are in use, each new one closes another, of the first of these kinds
- * that there is:
+ * that there is; of the last two, of the one that has more:
  *
- *     kind    a connection                                which of them
- *     unused  that had no response yet, or is closing     without progress for the longest time
- *     slow    whose client takes less than is sent to it  the one that takes the least
- *     idle    between two requests                        without progress for the longest time
+ *     kind      a connection                              which of them
+ *     unused    that had no response yet, or is closing   without progress for the longest time
+ *     slow      whose client takes less than is sent      the one that takes the least
+ *     starting  the same, how slow is not known; or new   without progress for the longest time
+ *     idle      between two requests                      without progress for the longest time
  *
  * For example, 1,000 clients take 200 bytes of a response a second, another one takes 20 KB, and
  * ten connections of a pool are idle. A newcomer gets the place of one of the thousand. A response
- * that has not begun is not slow: its request may wait for the store.
+ * that has not begun is not slow: its request may wait for the store. When the thousand have come
+ * within a second, most are new. A new one is never closed, but none of the ten is, either.
  */
 
 import type { Server, ServerResponse } from 'node:http';
@@ -33,17 +35,20 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
   const progresses = new WeakMap<Socket, Progress>();
   const spare = Math.floor(maxConnections * SPARE);
   const makeRoom = (): void => {
-    let found: Socket | undefined;
-    let least: Rank = STAYS;
+    const kinds: Record<Kind, Candidate[]> = { unused: [], slow: [], starting: [], idle: [] };
     for (const [socket, response] of responses) {
-      const rank = rankOf(socket, response, progresses.get(socket)!);
-      const isOfKind = rank.kind === least.kind;
-      if (isOfKind ? rank.figure >= least.figure : rank.kind > least.kind) continue;
-      found = socket;
-      least = rank;
+      const candidate = candidateOf(socket, response, progresses.get(socket)!);
+      if (candidate !== undefined) kinds[candidate.kind].push(candidate);
     }
-    if (found === undefined) return;
-    if (least.kind === SLOW || !found.writable) {
+    const { unused, slow, starting, idle } = kinds;
+    const last = starting.length > idle.length ? starting : idle;
+    const [first] = [unused, slow, last].find(({ length }) => length > 0) ?? [];
+    if (first === undefined) return;
+    const { socket: found, figure } = kinds[first.kind].reduce((a, b) =>
+      b.figure < a.figure ? b : a,
+    );
+    if (figure === Infinity) return;
+    if (found.writableLength > 0 || !found.writable) {
       found.destroy();
     } else {
       // From now on it is closing, and has a moment for that.
@@ -97,16 +102,14 @@ interface Progress {
   readonly pace: number | undefined;
 }
 
-/** Which connection is closed to make room: the one of the least kind, and of these the least. */
-interface Rank {
-  readonly kind: number;
+type Kind = 'unused' | 'slow' | 'starting' | 'idle';
+
+/** A connection that may be closed to make room: of a kind, the one with the least figure. */
+interface Candidate {
+  readonly socket: Socket;
+  readonly kind: Kind;
   readonly figure: number;
 }
-
-const UNUSED = 1;
-const SLOW = 2;
-const IDLE = 3;
-const STAYS: Rank = { kind: Infinity, figure: Infinity };
 
 /** The part of the connections that is kept free, so that a new one need not be refused. */
 const SPARE = 1 / 32;
@@ -122,13 +125,20 @@ function paceOf(socket: Socket, sentBytes: number, before: Progress): number | u
   return before.pace === Infinity ? taken : before.pace + (taken - before.pace) * LATEST;
 }
 
-function rankOf(socket: Socket, response: ServerResponse | undefined, progress: Progress): Rank {
-  const { sentBytes, at, pace = Infinity } = progress;
-  if (isGivenAway(socket)) return STAYS;
-  if (pace < Infinity) return { kind: SLOW, figure: pace };
+function candidateOf(
+  socket: Socket,
+  response: ServerResponse | undefined,
+  { sentBytes, at, pace = Infinity }: Progress,
+): Candidate | undefined {
+  if (isGivenAway(socket)) return undefined;
+  if (pace < Infinity) return { socket, kind: 'slow', figure: pace };
+  if (socket.writableLength > 0) return { socket, kind: 'starting', figure: at };
   const isIdle = !isResponseDue(response) && sentBytes === sentBytesOf(socket);
-  if (!isIdle || performance.now() - at <= MIN_IDLE_MS) return STAYS;
-  return { kind: response === undefined || !socket.writable ? UNUSED : IDLE, figure: at };
+  const isUnused = response === undefined || !socket.writable;
+  if (!isIdle || performance.now() - at <= MIN_IDLE_MS) {
+    return isUnused ? { socket, kind: 'starting', figure: Infinity } : undefined;
+  }
+  return { socket, kind: isUnused ? 'unused' : 'idle', figure: at };
 }
 
 /** Returns true until the response, and so all before it, has gone out. */
