@@ -3,8 +3,9 @@
  *
  * It replaces functions of the binding that all of node:fs calls: so it sees the synchronous
  * functions, those with a callback, promises, file handles and streams, however they are imported.
- * The binding is deprecated, and there in Node 20, 22, 24 and 26. What it cannot see (child processes,
- * worker threads, `copyFile`) it reports: `compare` looks for changes that no step explains.
+ * The binding is deprecated, and there in Node 20, 22, 24 and 26. What it cannot see (child
+ * processes, worker threads, `copyFile`) it reports: `compare` looks for changes that no step
+ * explains.
  */
 
 import fs from 'node:fs';
