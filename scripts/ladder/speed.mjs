@@ -12,8 +12,8 @@ import { loadNodeDisk } from './built.mjs';
 /** Callers that each create one pet after the other. */
 export const CALLERS = 16;
 /** Of a burst. A number, not a time: else a fast store would soon have more pets than it says. */
-export const CREATES = 160;
-const MOST_BURSTS = 5;
+export const CREATES = 64;
+const MOST_BURSTS = 12;
 const ENOUGH_MS = 300;
 /** The core's queue takes no more at once. */
 const MOST_AT_ONCE = 10_000;

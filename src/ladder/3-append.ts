@@ -19,10 +19,10 @@
  * After a failure nothing is known about the file. The store never repairs it in place: it replaces
  * it by a new one from memory, which has each acknowledged pet, as rung 2 does with each commit.
  *
- * What it does not do: see a second process, whose start replaces the file: the commits of this one
- * then go to a file without a name; see that another program changed the file; tell a damaged last
- * commit from a torn one; go on with a full disk, where it has no room for the new file; read the
- * file of rung 2, which has no marks. As in rung 2, a create that failed gets 500.
+ * What it does not do: see a second process, whose start replaces the file, so that the commits of
+ * this one go to a file without a name; see that another program changed the file; tell a damaged
+ * last commit from a torn one; go on with a full disk, where it has no room for the new file; read
+ * the file of rung 2, which has no marks. As in rung 2, a create that failed gets 500.
  */
 
 import zlib from 'node:zlib';

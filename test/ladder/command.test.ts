@@ -1,4 +1,4 @@
-/** npm run ladder as a command: what it says of a mistake, and what it leaves when a signal ends it. */
+/** npm run ladder as a command: its words on a mistake, and what is left if a signal ends it. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

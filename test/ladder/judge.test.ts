@@ -49,9 +49,9 @@ for (const [name, losses] of Object.entries(LOSSES)) {
       losing.map((head) => head.trim()),
       losses,
     );
-    const lives = stdout.matchAll(/^(\w.*):(?:\n +1 {2}\w| the same life as for ".*"$)/gm);
+    const shown = stdout.matchAll(/^(\w.*):(?:\n +1 {2}\w| the same life as for ".*"$)/gm);
     assert.deepEqual(
-      Array.from(lives, ([, column]) => column),
+      Array.from(shown, ([, column]) => column),
       losses,
     );
     // Each life is shown once.
