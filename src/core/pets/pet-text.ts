@@ -10,7 +10,7 @@
 
 import { isObject, parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
-import { cut, quoteValue } from '../base/quote.ts';
+import { cut, quote, quoteValue } from '../base/quote.ts';
 import {
   isPetStatus,
   joinMembers,
@@ -186,11 +186,19 @@ function readMembers(members: Members): NewPet {
   return readNewPet({ name, categoryId, status: readStatus(members) });
 }
 
-function readName({ value: { name }, literals, invalid }: Members): string {
+function readName({ value, literals, invalid }: Members): string {
+  const { name } = value;
   if (typeof name === 'string') return name;
   const problem = `must be a string, not ${shown(name, literals)}`;
-  invalid.push(`name ${name === undefined ? 'is required' : problem}`);
+  invalid.push(`name ${name === undefined ? required(value, 'name') : problem}`);
   return '';
+}
+
+/** Returns what is said of a missing member, and of one like it: `category_id`, `Name`. */
+function required(value: Members['value'], name: string): string {
+  const plain = (key: string): string => key.replace(/[^a-z]/gi, '').toLowerCase();
+  const near = Object.keys(value).find((key) => plain(key) === plain(name));
+  return near === undefined ? 'is required' : `is required, not ${quote(near)}`;
 }
 
 function readInteger({ value, literals, invalid }: Members, name: string): bigint {
@@ -198,7 +206,7 @@ function readInteger({ value, literals, invalid }: Members, name: string): bigin
   const integer = typeof given === 'number' ? int64FromLiteral(literals[given]!) : undefined;
   if (integer !== undefined) return integer;
   const problem = `must be an integer of 64 bits, not ${shown(given, literals)}`;
-  invalid.push(`${name} ${given === undefined ? 'is required' : problem}`);
+  invalid.push(`${name} ${given === undefined ? required(value, name) : problem}`);
   return 1n;
 }
 
