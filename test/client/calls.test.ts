@@ -555,6 +555,13 @@ test('An error of fetch leaves a create in doubt, unless no connection was opene
       message: `createPet at http://pets.example ${failure}`,
     });
   }
+  const inBun = (): never => {
+    throw Object.assign(new Error('Unable to connect'), { code: 'ConnectionRefused' });
+  };
+  await assert.rejects(scriptedClient([inBun]).client.createPet(REX), {
+    message:
+      'createPet at http://pets.example cannot reach the service: Unable to connect; no pet was added',
+  });
   const refused = failsFor(systemError('connect'));
   const { client } = scriptedClient([breaks, refused, refused]);
   const adding = client.createPet(REX, { idempotencyKey: 'k' });

@@ -84,6 +84,8 @@ for (const [what, fate, code] of [
     service.child.kill('SIGCONT');
     assert.equal((await scene.create()).status, 503);
     ledger.check(await listAllPets(scene.port));
+    // The response may come before the line of the log.
+    await logged(service, 'Pets cannot be stored');
     assert.match(service.stderr(), /"Pets cannot be stored","cause":"ENOSPC.*"pets":"memory"/);
     const { body } = (await connection.send('GET', '/metrics')) as { body?: string };
     assert.match(body!, /^petstore_store_pets_location\{at="memory"\} 1$/m);

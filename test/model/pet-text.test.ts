@@ -65,6 +65,10 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
   const cases: readonly (readonly [text: string, sentences: string])[] = [
     ['{}', 'name is required; categoryId is required'],
     [
+      '{"Name":"Rex","category_id":1,"CATEGORYID":2}',
+      'name is required, not "Name"; categoryId is required, not "category_id"',
+    ],
+    [
       '{"name":1,"categoryId":"7","status":"gone"}',
       `name must be a string, not 1; categoryId ${expected} "7"; ${statuses} "gone"`,
     ],

@@ -11,7 +11,7 @@
 
 import { isObject, parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
-import { cut, quoteValue } from '../base/quote.ts';
+import { cut, quote, quoteValue } from '../base/quote.ts';
 import {
   isPetStatus,
   joinMembers,
@@ -187,11 +187,19 @@ function readMembers(members: Members): NewPet {
   return readNewPet({ name, categoryId, status: readStatus(members) });
 }
 
-function readName({ value: { name }, literals, invalid }: Members): string {
+function readName({ value, literals, invalid }: Members): string {
+  const { name } = value;
   if (typeof name === 'string') return name;
   const expected = `must be a string, not ${shown(name, literals)}`;
-  invalid.push(`name ${name === undefined ? 'is required' : expected}`);
+  invalid.push(`name ${name === undefined ? required(value, 'name') : expected}`);
   return '';
+}
+
+/** Returns what is said of a missing member, and of one like it: `category_id`, `Name`. */
+function required(value: Members['value'], name: string): string {
+  const plain = (key: string): string => key.replace(/[^a-z]/gi, '').toLowerCase();
+  const near = Object.keys(value).find((key) => plain(key) === plain(name));
+  return near === undefined ? 'is required' : `is required, not ${quote(near)}`;
 }
 
 function readInteger({ value, literals, invalid }: Members, name: string): bigint {
@@ -199,7 +207,7 @@ function readInteger({ value, literals, invalid }: Members, name: string): bigin
   const integer = typeof given === 'number' ? int64FromLiteral(literals[given]!) : undefined;
   if (integer !== undefined) return integer;
   const expected = `must be an integer of 64 bits, not ${shown(given, literals)}`;
-  invalid.push(`${name} ${given === undefined ? 'is required' : expected}`);
+  invalid.push(`${name} ${given === undefined ? required(value, name) : expected}`);
   return 1n;
 }
 

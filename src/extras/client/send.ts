@@ -155,7 +155,10 @@ function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit)
   } catch {
     return { what: 'cannot be sent', reason: message, mayBeSent: false, isFinal: true };
   }
-  const causes = Array.isArray(cause?.errors) ? (cause.errors as Cause[]) : [cause];
+  // The error of Bun is its own cause.
+  const causes = Array.isArray(cause?.errors)
+    ? (cause.errors as Cause[])
+    : [cause ?? (error as Cause)];
   const reason = causes[0]?.message || message;
   if (causes.length > 0 && causes.every(isBeforeSending)) {
     return { what: 'cannot reach the service', reason, mayBeSent: false };
@@ -186,7 +189,7 @@ function isBeforeSending(cause: Cause | undefined): boolean {
   return BEFORE_SENDING.test(code ?? '') || message === 'bad port';
 }
 
-const BEFORE_SENDING: RegExp = /^UND_ERR_CONNECT|^(?!ERR_SSL).*(?:CERT|VERIFY)/;
+const BEFORE_SENDING: RegExp = /^UND_ERR_CONNECT|^ConnectionRefused$|^(?!ERR_SSL).*(?:CERT|VERIFY)/;
 
 /** With the right base URL no request gets 404 or 405, except getPet for an unknown id. */
 function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
