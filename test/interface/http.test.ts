@@ -51,9 +51,9 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
     // Header fields: no name, a space within a name, whitespace first, a folded field, bare CR, LF.
     ...[': y', 'X Y: z', 'X: y\r\n\tz', 'X: y\rz'].map((field) => withHost('Host: a', field)),
     ...[withHost(' Host: a'), withHost('Host: a\nX: y')],
-    // Which host? More fields come than the thousand that node:http keeps by default.
+    // Which host?
     ...[withHost(), withHost('Host: a', 'Host: a'), version('HTTP/1.0\r\nHost: a')],
-    requestOf('GET /v1/pets', [...Array<string>(2000).fill('X-A: y'), 'Host: h']),
+    requestOf('GET /v1/pets', [...Array<string>(250).fill('X-A: y'), 'Host: h']),
     ...['', 'a b', 'a,b', 'a, b', 'user@a', 'a/b', 'http://a', 'a?b', 'a#b', 'a\\b', 'a:b'].map(
       (host) => withHost(`Host: ${host}`),
     ),
@@ -82,6 +82,8 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   headers_too_large: [
     requestOf('GET /v1/pets', [`${'x'.repeat(17_000)}: y`]),
     `GET /${'x'.repeat(900_000)}`,
+    // More fields than node:http keeps: the second Host is one that it drops.
+    requestOf('GET /v1/pets', [...Array<string>(2000).fill('X-A: y'), 'Host: h']),
   ],
   // Under /v1 authentication comes first.
   unauthorized: [
