@@ -118,13 +118,13 @@ export class PetReader {
     // Only an import has such ids, which are not exact as numbers.
     if (id > Number.MAX_SAFE_INTEGER)
       return this.#appendText(bytes.toString('utf8', first, close + 1));
-    if (!pets.isNext(id)) return false;
+    const exactId = BigInt(id);
+    if (exactId <= pets.lastId) return false;
     const keyAt = close - KEY_MEMBER.length - KEY_DIGITS - 1;
     const hasKey = text.startsWith(KEY_MEMBER, keyAt);
     const end = hasKey ? keyAt : close;
-    pets.appendBytes(bytes, first, end, id, STATUSES.get(text.charCodeAt(end - 2)));
-    if (hasKey)
-      keys.add(text.slice(close - KEY_DIGITS - 1, close - 1), BigInt(id), this.#keysEndAt);
+    pets.appendBytes(bytes, first, end, exactId, STATUSES.get(text.charCodeAt(end - 2)));
+    if (hasKey) keys.add(text.slice(close - KEY_DIGITS - 1, close - 1), exactId, this.#keysEndAt);
     return true;
   }
 
