@@ -18,6 +18,7 @@ import type { Tables } from './tables.ts';
 import {
   isSameFile,
   readAll,
+  readItems,
   saidOr,
   type Disk,
   type DiskFile,
@@ -35,7 +36,6 @@ import {
   writeFile,
   type Chain,
 } from './format.ts';
-import { readItems } from './read-lines.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';
 
 /**

@@ -20,7 +20,6 @@ import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf, type Logger } from '../base/logger.ts';
 import type { Clock } from '../base/system.ts';
-import type { Tables } from './tables.ts';
 import {
   CHANGED_WHILE_READ,
   createDataFile,
@@ -40,7 +39,8 @@ import {
   type DiskFile,
 } from './disk.ts';
 import { chainAtStart } from './format.ts';
-import { emptyTables, readDataFile, type DataFileContent } from './read-data-file.ts';
+import { readDataFile, type DataFileContent } from './read-data-file.ts';
+import { emptyTables, type Tables } from './tables.ts';
 
 /** What a store works with, and tests replace. */
 export interface StoreDeps extends DataFileDeps {
