@@ -18,7 +18,7 @@
 
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf, type Logger } from '../base/logger.ts';
+import { messageOf } from '../base/logger.ts';
 import type { Clock } from '../base/system.ts';
 import {
   CHANGED_WHILE_READ,
@@ -45,7 +45,6 @@ import { emptyTables, type Tables } from './tables.ts';
 /** What a store works with, and tests replace. */
 export interface StoreDeps extends DataFileDeps {
   readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** What it takes to look at the files beside a data file. */
