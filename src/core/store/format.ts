@@ -34,6 +34,11 @@ export const FIRST_LINE_BYTES: number = 1 + MARK_LINE_BYTES;
 export const FILE_END: Buffer = Buffer.from(']\n');
 /** Between a pet and the member that only the data file has. */
 export const KEY_MEMBER = ',"idempotencyKey":"';
+/**
+ * As an expression, the end of a whole pet, and of nothing else: a quote in a name is escaped. Its
+ * members may have other values.
+ */
+export const LINE_END: string = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:${KEY_MEMBER}\w+")?\}`;
 
 /** No commit is longer, whatever the settings: a full one, one more of the longest pets, a mark. */
 export const MAX_COMMIT_BYTES: number = 24 << 20;

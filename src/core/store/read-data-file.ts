@@ -19,6 +19,7 @@ import {
   FIRST_LINE_BYTES,
   KEY_MEMBER,
   LINE_BYTES,
+  LINE_END,
   MARK_LINE_BYTES,
   MAX_COMMIT_BYTES,
   wordOf,
@@ -84,36 +85,19 @@ function isFirstLine(start: Buffer): boolean {
 }
 
 async function readCommitted(source: Source, word: Word): Promise<DataFileContent> {
-  const { path, deps, sizeBytes } = source;
+  const { path, sizeBytes } = source;
   if (sizeBytes < FIRST_LINE_BYTES + FILE_END.length) {
     throw new DamagedFileError(path, 'it was cut, or a copy failed', RESTORE);
   }
-  const tables = emptyTables(deps);
-  const { pets } = tables;
-  const keysEndAt = deps.clock.now() + KEY_LIFETIME_MS;
-  let chain = chainAtStart();
-  let lastCommitAt = 0;
-  let isDamaged = false;
-  let provenLater = 0;
-  await readCommits(source, (commits) => {
-    isDamaged ||= !commits.isProven;
-    if (isDamaged) {
-      provenLater += commits.isProven ? countLines(commits) : 0;
-    } else {
-      const added = addPets(tables, keysEndAt, commits);
-      ({ chain } = commits);
-      ({ lastCommitAt } = added);
-      if (added.end === chain.end) return;
-      throw new DamagedFileError(path, 'another program has made its marks', RESTORE);
-    }
-  });
-  const end = await judgeEnd(source, chain.end, pets.lastId);
+  const { tables, length, chain, lastCommitAt } = await readProven(source, () => undefined);
+  const later = tables.pets.length - length;
+  const end = later > 0 ? undefined : await judgeEnd(source, chain.end, tables.pets.lastId);
   if (end === undefined || (word === 'clean' && end !== 'whole')) {
     throw new DamagedFileError(
       path,
-      `what begins in line ${2 + pets.length}, at byte ${chain.end}, is not as it was written`,
-      `${pets.length} pets before it are proven, and ${provenLater} after it: the command ` +
-        `import --intact takes them out. ${BY_HAND}`,
+      `what begins in line ${2 + length}, at byte ${chain.end}, is not as it was written`,
+      `${length} pets before it are proven, and ${later} after it: the command import --intact ` +
+        `takes them out. ${BY_HAND}`,
     );
   }
   return { ...tables, form: 'commits', word, chain, lastCommitAt, end, sizeBytes };
@@ -151,21 +135,43 @@ export async function readProvenCommits(
   if (!isFirstLine(await bytesOf(source, 0, FIRST_LINE_BYTES))) {
     throw new Error(`${path} has no marks, which could prove its pets`);
   }
+  return (await readProven(source, onGap)).tables;
+}
+
+/** What the marks of a file prove. */
+interface Proven {
+  readonly tables: Tables;
+  /** Up to the first gap: how many pets there are, and where the last commit begins and ends. */
+  readonly length: number;
+  readonly chain: Chain;
+  readonly lastCommitAt: number;
+}
+
+async function readProven(source: Source, onGap: (gap: Range) => void): Promise<Proven> {
+  const { deps, sizeBytes } = source;
   const tables = emptyTables(deps);
   const keysEndAt = deps.clock.now() + KEY_LIFETIME_MS;
+  let proven: Proven = { tables, length: 0, chain: chainAtStart(), lastCommitAt: 0 };
   let position = FIRST_LINE_BYTES;
+  let hasGap = false;
   const skipTo = (end: number): void => {
-    if (end > position) onGap({ start: position, end });
+    if (end > position) {
+      hasGap = true;
+      onGap({ start: position, end });
+    }
     position = end;
   };
   await readCommits(source, (commits) => {
     if (!commits.isProven) return;
     skipTo(commits.start);
-    position = addPets(tables, keysEndAt, commits).end;
-    skipTo(commits.chain.end);
+    const { chain } = commits;
+    const { end, lastCommitAt } = addPets(tables, keysEndAt, commits);
+    position = end;
+    skipTo(chain.end);
+    if (!hasGap) proven = { tables, length: tables.pets.length, chain, lastCommitAt };
   });
-  skipTo(source.sizeBytes - FILE_END.length);
-  return tables;
+  skipTo(sizeBytes - FILE_END.length);
+  return proven;
 }
 
 /** A commit, or several that follow each other. */
@@ -236,8 +242,7 @@ function endOfNextMark(window: Buffer, start: number): number | undefined {
  * The last mark may lack its line feed, after a crash. The line must be a whole pet, since a client
  * may have put a brace and blanks into a name.
  */
-const WITHOUT_LINE_FEED =
-  /,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:,"idempotencyKey":"\w+")?\}[ \t]{32}(?=$|\0[\]\0]?[\n\0]?$)/;
+const WITHOUT_LINE_FEED = new RegExp(String.raw`${LINE_END}[ \t]{32}(?=$|\0[\]\0]?[\n\0]?$)`);
 
 /**
  * Adds the pets of commits that are proven, without an object for each. Returns the positions where
@@ -300,7 +305,3 @@ const ZERO = 0x30;
 const STATUSES: ReadonlyMap<number, PetStatus> = new Map(
   PET_STATUSES.map((status) => [status.charCodeAt(status.length - 1), status]),
 );
-
-function countLines({ bytes }: FoundCommits): number {
-  return bytes.toString('latin1').split('\n').length - 1;
-}
