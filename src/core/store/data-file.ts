@@ -211,8 +211,6 @@ export class DataFile {
     if (!isSameFile(there, this.#identity)) return 'changed';
     if (this.#known === undefined) return 'touched';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
-    // It was cut right before a write. A start may find it without the last line feed and bracket.
-    if (there.sizeBytes < this.#chain.end - 1) return 'changed';
     return this.#ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
   }
 
@@ -302,6 +300,8 @@ export class DataFile {
   #note(): void {
     try {
       this.#known = this.#file.stat();
+      // Another program has cut it right before. A start may find it without what is behind a mark.
+      this.#isChanged ||= this.#known.sizeBytes < this.#chain.end - 1;
     } catch {
       this.#known = undefined;
     }
