@@ -152,8 +152,11 @@ export class DataFile {
     try {
       await this.#file.sync();
       const before = this.#touches;
-      const isOurs = (await this.check(next)) === 'ours' && this.#isJoined(end + bytes.length);
-      if (!isOurs) throw new NotOursError(CHANGED);
+      const answer = await this.check(next);
+      if (answer === 'removed') throw new Error(REMOVED);
+      if (answer === 'changed' || !this.#isJoined(end + bytes.length)) {
+        throw new NotOursError(CHANGED);
+      }
       // A network file system may set the time at the sync.
       if (this.#touches === before && !this.#ignoresTime) this.#touches = 0;
     } catch (cause) {
@@ -365,6 +368,7 @@ export function unfinishedPath(path: string, bits: number): string {
 }
 
 export const CHANGED = 'Another program has changed or replaced the data file';
+export const REMOVED = 'The data file was removed, or its folder was moved';
 export const CHANGED_WHILE_READ = 'Another program changed the data file while it was read';
 
 /** Another program has changed, replaced or removed what is at a path of the store. */

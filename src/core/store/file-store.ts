@@ -61,6 +61,7 @@ import {
   CHANGED,
   createDataFile,
   NotOursError,
+  REMOVED,
   unfinishedPath,
   type Appended,
   type DataFile,
@@ -607,7 +608,6 @@ function closed(): StoreUnavailableError {
 }
 
 const ONLY_MEMORY = 'Only memory has the pets: do not stop the service';
-const REMOVED = 'The data file was removed, or its folder was moved';
 
 /** Gives the waiting creates their ids, which follow the last one. */
 function commitOf(creates: readonly QueuedCreate[], lastId: bigint): Commit {
