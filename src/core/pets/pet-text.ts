@@ -103,7 +103,7 @@ export interface FilePet extends Pet {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-/** As `parsePet`, for a pet that may have an idempotency key, and gets `givenId` if it has no id. */
+/** As `parsePet`, for a pet that may have an idempotency key. Without an id it gets `givenId`. */
 export function parseFilePet(text: string, givenId?: bigint): FilePet {
   const { value, literals } = parseIndexedJson(text);
   return readObject(value, literals, 'a pet', (members) => {

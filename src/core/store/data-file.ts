@@ -169,8 +169,8 @@ export class DataFile {
   /**
    * Makes durable what a start has read, since a killed process may have left it in the page cache
    * only, and removes what is torn. Only the last commit can be in doubt: each one before it was
-   * synced before the next was begun. All of this is done again, whatever the file looks like: a sync
-   * of it may have failed in an earlier start. The order matters: a cut behind the bracket may leave
+   * synced before the next was begun. All of this is done again, whatever the file looks like: its
+   * sync may have failed in an earlier start. The order matters: a cut behind the bracket may leave
    * a bracket with a rest behind it.
    */
   async begin(lastCommitAt: number): Promise<void> {

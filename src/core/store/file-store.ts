@@ -327,7 +327,7 @@ export class FileStore implements PetStore {
     return commit.pets.map((pet) => ({ result: pet }));
   }
 
-  /** Leaves `working` if the file is not ours any more. Rejects if the system does not say that. */
+  /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
   async #look(): Promise<void> {
     const state = this.#state;
     if (state.name !== 'working' || (await state.file.check()) === 'ours') return;

@@ -282,7 +282,7 @@ function addPets(
   return { lastCommitAt: start + lastCommitAt, end: start + at };
 }
 
-/** Returns the id in a text, or 0. As a number, which has 15 digits, it is read in half of the time. */
+/** Returns the id in a text, or 0. Up to 15 digits are read as a number, in half of the time. */
 function idOf(text: string, start: number, end: number): bigint {
   if (end - start > 15) {
     const digits = text.slice(start, end);
