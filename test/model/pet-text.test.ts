@@ -18,12 +18,12 @@ import {
   formatPet,
   InvalidPetError,
   MAX_PET_BYTES,
+  parseFilePet,
   parseNewPet,
   parsePet,
-  parsePets,
+  petsIn,
   readNewPet,
   storedPet,
-  type ParsedPet,
 } from '../../src/core/pets/pet-text.ts';
 import type { NewPet, Pet } from '../../src/core/pets/pet.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
@@ -142,19 +142,19 @@ test('An invalid Pet is refused with a message that names every invalid field', 
   assert.throws(() => parsePet('1e400'), { message: 'Expected a pet but got 1e400' });
 });
 
-test('Of an array, each pet is read by itself', () => {
-  const text = '[{"id":1,"name":"a","categoryId":1,"note":"x"}, 7, {"id":1.5}]';
-  const [pet, ...others] = parsePets(text, ['note']) as [ParsedPet];
-  const { more, ...members } = pet;
-  assert.deepEqual(members, { id: 1n, name: 'a', categoryId: 1n });
-  assert.equal(more['note'], 'x');
-  const messages = others.map((other) => (other as Error).message);
-  const required = 'name is required; categoryId is required';
-  assert.deepEqual(messages, [
-    'Expected a pet but got 7',
-    `id must be an integer of 64 bits, not 1.5; ${required}`,
-  ]);
-  assert.throws(() => parsePets('{}'), /Expected an array of pets but got an object/);
+test('A pet of a file may have an idempotency key, and no id', () => {
+  const { more, ...pet } = parseFilePet('{"name":"a","categoryId":1,"idempotencyKey":"x"}', 5n);
+  assert.deepEqual(pet, { id: 5n, name: 'a', categoryId: 1n });
+  assert.equal(more['idempotencyKey'], 'x');
+  assert.throws(() => parseFilePet('{"id":1.5}', 5n), {
+    message: 'id must be an integer of 64 bits, not 1.5; name is required; categoryId is required',
+  });
+});
+
+test('Of an array, all pets are read, or none', () => {
+  const pet = '{"id":1,"name":"a","categoryId":1}';
+  assert.deepEqual(petsIn(`[${pet}]`), [{ id: 1n, name: 'a', categoryId: 1n }]);
+  for (const text of [`[${pet},7]`, `[${pet}`, pet]) assert.deepEqual(petsIn(text), []);
 });
 
 function textOf(pet: Pet): string {

@@ -201,7 +201,6 @@ export class Life implements Site {
     return {
       bytes: request((length) => systemMemory.bytes(Math.min(length, CHUNK_BYTES))),
       uint32s: request(systemMemory.uint32s),
-      int64s: request(systemMemory.int64s),
     };
   }
 

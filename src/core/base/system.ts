@@ -31,14 +31,12 @@ export interface Memory {
   /** The bytes are not initialized. */
   bytes(length: number): Buffer;
   uint32s(length: number): Uint32Array;
-  int64s(length: number): BigInt64Array;
 }
 
 export const systemMemory: Memory = {
   // Not from Node's pool of small buffers: a long-lived slice would keep the whole pool.
   bytes: (length) => Buffer.allocUnsafeSlow(length),
   uint32s: (length) => new Uint32Array(length),
-  int64s: (length) => new BigInt64Array(length),
 };
 
 /** Returns the user of this process, for a message about rights. */

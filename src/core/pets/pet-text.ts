@@ -99,44 +99,30 @@ export function parsePet(text: string): Pet {
   return readObject(value, literals, 'a pet', (members) => readPet(members));
 }
 
-/** A Pet that was read, with the text members that it has beside a Pet's. */
-export interface ParsedPet extends Pet {
+/** A Pet of a data file, with all its members as they were read. */
+export interface FilePet extends Pet {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Returns each Pet of a JSON array, or the error of that element. A pet may also have the members
- * that `more` names. With `givesIds`, the pets get the ids 1, 2, 3 and so on if none of them has
- * one. Throws a SyntaxError, and InvalidPetError for other JSON.
- */
-export function parsePets(
-  text: string,
-  more: readonly string[] = [],
-  givesIds = false,
-): readonly (ParsedPet | InvalidPetError)[] {
+/** As `parsePet`, for a pet that may have an idempotency key. Without an id it gets `givenId`. */
+export function parseFilePet(text: string, givenId?: bigint): FilePet {
   const { value, literals } = parseIndexedJson(text);
-  if (!Array.isArray(value)) {
-    throw new InvalidPetError(`Expected an array of pets but got ${shown(value, literals)}`);
-  }
-  const items = value as readonly unknown[];
-  const lackIds = givesIds && items.every((item) => isObject(item) && item['id'] === undefined);
-  return items.map((item, index) => {
-    try {
-      return readObject(item, literals, 'a pet', (members) => {
-        const id = lackIds ? BigInt(index + 1) : undefined;
-        return { ...readPet(members, more, id), more: members.value };
-      });
-    } catch (error) {
-      if (error instanceof InvalidPetError) return error;
-      throw error;
-    }
+  return readObject(value, literals, 'a pet', (members) => {
+    const id = members.value['id'] === undefined ? givenId : undefined;
+    return { ...readPet(members, FILE_MEMBERS, id), more: members.value };
   });
 }
 
-/** As `parsePets`, but returns no pets for a text that is not a JSON array. */
-export function petsIn(text: string, more?: readonly string[]): ReturnType<typeof parsePets> {
+/** The members that only a pet in a data file has. */
+const FILE_MEMBERS: readonly string[] = ['idempotencyKey'];
+
+/** Returns the Pets of a JSON array, or none if the text is anything else. */
+export function petsIn(text: string): readonly Pet[] {
   try {
-    return parsePets(text, more);
+    const { value, literals } = parseIndexedJson(text);
+    if (!Array.isArray(value)) return [];
+    const items = value as readonly unknown[];
+    return items.map((item) => readObject(item, literals, 'a pet', (members) => readPet(members)));
   } catch (error) {
     // Memory may fail, too.
     if (error instanceof SyntaxError || error instanceof InvalidPetError) return [];

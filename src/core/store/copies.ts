@@ -17,15 +17,11 @@ import {
   syncFolders,
   withFile,
   type Disk,
+  type Range,
 } from './disk.ts';
 import { writeFile } from './format.ts';
-import {
-  DamagedFileError,
-  readDataFile,
-  readProvenCommits,
-  type DataFileContent,
-} from './read-data-file.ts';
-import type { Range } from './read-lines.ts';
+import { DamagedFileError } from './read-array.ts';
+import { readDataFile, readProvenCommits, type DataFileContent } from './read-data-file.ts';
 import { replaceFile } from './replace-file.ts';
 import { assertNoPetsBeside } from './start.ts';
 import type { Tables } from './tables.ts';
@@ -54,8 +50,8 @@ export async function checkDataFile(
     // Where no file can be locked, no service starts.
     const isInUse = !(await isUnlocked(disk, file).catch(() => true));
     try {
-      const deps = { ...DEPS, givesIds };
-      return { ...(await withFile(disk, file, (open) => readDataFile(file, open, deps))), isInUse };
+      const read = withFile(disk, file, (open) => readDataFile(file, open, DEPS, givesIds));
+      return { ...(await read), isInUse };
     } catch (error) {
       if (!isInUse || tries === MAX_TRIES) throw error;
       await sleep(RETRY_MS);

@@ -13,11 +13,13 @@
 
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
+import type { Logger } from '../base/logger.ts';
 import type { Memory } from '../base/system.ts';
 import type { Tables } from './tables.ts';
 import {
   isSameFile,
   readAll,
+  readItems,
   saidOr,
   type Disk,
   type DiskFile,
@@ -35,7 +37,6 @@ import {
   writeFile,
   type Chain,
 } from './format.ts';
-import { readItems } from './read-lines.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';
 
 /**
@@ -47,10 +48,9 @@ type Look = 'ours' | 'touched' | 'removed' | 'changed';
 /** The answer to *is it ours?* */
 export type Answer = Exclude<Look, 'touched'>;
 
-/** What became of a commit. If it is rolled back, or was not written, the file is as before it. */
+/** What became of a commit. If it is rolled back, the file is as before it. */
 export type Appended =
   | { readonly kind: 'durable' }
-  | { readonly kind: 'not ours'; readonly answer: Answer; readonly isWritten: boolean }
   | { readonly kind: 'rolled back' | 'in doubt'; readonly cause: unknown };
 
 /** So many harmless changes of the time, and no commit without one, show that it says nothing. */
@@ -58,32 +58,25 @@ const MAX_TOUCHES = 3;
 const WINDOW_BYTES: number = 1 << 16;
 
 export class DataFile {
-  readonly #path: string;
-  readonly #disk: Disk;
-  readonly #memory: Memory;
+  readonly #deps: DataFileDeps;
   readonly #file: DiskFile;
-  /** The folder at the start. */
-  readonly #folder: FileStat | undefined;
   /** Which file it is. */
   readonly #identity: FileStat;
   /** The file right behind the last change by this store; undefined if `fstat` failed then. */
   #known: FileStat | undefined;
   #chain: Chain;
+  /**
+   * False if only the content can tell whether it has all acknowledged pets: another program may
+   * have cut the file right before a write, and what failed then made it as long again.
+   */
+  hasAll = true;
   #touches = 0;
   /** Once another program has changed the file, it is never ours again. */
   #isChanged = false;
 
   /** The file is locked, and continues this chain. `known` is from before it was read. */
-  constructor(
-    { disk, memory, path, folder }: DataFileDeps,
-    file: DiskFile,
-    chain: Chain,
-    known: FileStat,
-  ) {
-    this.#disk = disk;
-    this.#memory = memory;
-    this.#path = path;
-    this.#folder = folder;
+  constructor(deps: DataFileDeps, file: DiskFile, chain: Chain, known: FileStat) {
+    this.#deps = deps;
     this.#file = file;
     this.#identity = known;
     this.#known = known;
@@ -103,20 +96,17 @@ export class DataFile {
     return { mode: this.#identity.mode, owner: this.#identity.owner };
   }
 
-  /** True if the path leads to it, and it is as this store left it, as far as that is known. */
+  /** True if the path is known to lead to it, and it is known to have all acknowledged pets. */
   isThere(): boolean {
-    return saidOr(false, () => /^(ours|touched)$/.test(this.#look()));
+    return this.hasAll && saidOr(false, () => this.#look() === 'ours');
   }
 
-  /**
-   * Resolves with true if it has all acknowledged pets, under whatever name. After a roll-back that
-   * failed, only the content says so: another program may have cut the file just before, and the
-   * roll-back made it as long again.
-   */
-  async hasAll(): Promise<boolean> {
+  /** Reads whether it has all acknowledged pets, under whatever name. */
+  async readsAll(): Promise<boolean> {
     try {
       const { first, crc } = await this.#readUpTo(this.#chain.end);
-      return wordOf(first) !== undefined && crc === this.#chain.crc && this.isLinked();
+      this.hasAll = wordOf(first) !== undefined && crc === this.#chain.crc;
+      return this.hasAll && this.isLinked();
     } catch {
       return false;
     }
@@ -127,11 +117,6 @@ export class DataFile {
     return saidOr(true, () => this.#file.stat().links > 0);
   }
 
-  /** True if its time is not compared any more, since other changes of it were harmless. */
-  get ignoresTime(): boolean {
-    return this.#touches === MAX_TOUCHES;
-  }
-
   /**
    * Asks *is it ours?* Rejects if the system does not say: then nothing is known. If only the time
    * is another one, the content up to the chain is compared.
@@ -140,6 +125,10 @@ export class DataFile {
     const look = this.#look();
     if (look === 'touched' && (await this.#hasKnownContent(chain))) {
       this.#touches += 1;
+      if (this.#ignoresTime) {
+        const event = 'The time of the data file changes by itself, and is not compared any more';
+        this.#deps.logger('warn', event, { file: this.#deps.path });
+      }
       // Another program may have changed it while it was compared.
       return this.check(chain);
     }
@@ -149,14 +138,12 @@ export class DataFile {
   }
 
   /**
-   * Writes a commit with these lines behind the last one, and makes it durable. Rejects if memory
-   * fails, or the system does not say what is at the path: then nothing was written.
+   * Writes a commit with these lines behind the last one, and makes it durable, right after a check
+   * that the file is ours. Rejects if memory fails: then nothing was written.
    */
   async append(lines: string): Promise<Appended> {
     const { end } = this.#chain;
-    const { bytes, next } = encodeCommit(lines, this.#chain, this.#memory);
-    const answer = await this.check();
-    if (answer !== 'ours') return { kind: 'not ours', answer, isWritten: false };
+    const { bytes, next } = encodeCommit(lines, this.#chain, this.#deps.memory);
     try {
       this.#write(bytes, end);
     } catch (cause) {
@@ -165,15 +152,15 @@ export class DataFile {
     try {
       await this.#file.sync();
       const before = this.#touches;
-      const after = await this.check(next);
-      if (after !== 'ours') return { kind: 'not ours', answer: after, isWritten: true };
-      if (!this.#isJoined(end + bytes.length)) {
-        return { kind: 'not ours', answer: 'changed', isWritten: true };
+      const answer = await this.check(next);
+      if (answer === 'removed') throw new Error(REMOVED);
+      if (answer === 'changed' || !this.#isJoined(end + bytes.length)) {
+        throw new NotOursError(CHANGED);
       }
       // A network file system may set the time at the sync.
-      if (this.#touches === before && !this.ignoresTime) this.#touches = 0;
+      if (this.#touches === before && !this.#ignoresTime) this.#touches = 0;
     } catch (cause) {
-      return { kind: 'in doubt', cause };
+      return this.#doubt(cause);
     }
     this.#chain = next;
     return { kind: 'durable' };
@@ -182,30 +169,20 @@ export class DataFile {
   /**
    * Makes durable what a start has read, since a killed process may have left it in the page cache
    * only, and removes what is torn. Only the last commit can be in doubt: each one before it was
-   * synced before the next was begun. It is written again, since a sync of it may have failed. The
-   * order matters: a cut behind the bracket may leave a bracket with a rest behind it.
+   * synced before the next was begun. All of this is done again, whatever the file looks like: its
+   * sync may have failed in an earlier start. The order matters: a cut behind the bracket may leave
+   * a bracket with a rest behind it.
    */
   async begin(lastCommitAt: number): Promise<void> {
     const { end } = this.#chain;
-    const commit = this.#memory.bytes(end - lastCommitAt + FILE_END.length);
+    const commit = this.#deps.memory.bytes(end - lastCommitAt + FILE_END.length);
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
     commit.write('\n]\n', commit.length - 1 - FILE_END.length);
-    if (this.#look() !== 'ours') {
-      throw new NotOursError(CHANGED_WHILE_READ);
-    }
-    if (this.#identity.sizeBytes > this.sizeBytes) await this.#cut();
+    if (this.#look() !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
+    await this.#cut();
     this.#write(commit, lastCommitAt);
     this.#write(firstLine('in use'), 0);
     await this.#file.sync();
-  }
-
-  /** Tells the next start that a sync of this file has failed, as long as the system runs. */
-  markNotSynced(): void {
-    try {
-      this.#write(firstLine('not synced'), 0);
-    } catch {
-      // Then a start on this system may believe a second sync.
-    }
   }
 
   /** Writes that no commit will follow. */
@@ -218,11 +195,17 @@ export class DataFile {
     await this.#file.close();
   }
 
+  /** True if other changes of its time were harmless. */
+  get #ignoresTime(): boolean {
+    return this.#touches === MAX_TOUCHES;
+  }
+
   #look(): Look {
     if (this.#isChanged) return 'changed';
-    const there = this.#disk.stat(this.#path);
-    const folder = this.#disk.stat(dirname(this.#path));
-    if (!isSameFile(folder, this.#folder)) {
+    const { disk, path } = this.#deps;
+    const there = disk.stat(path);
+    const folder = disk.stat(dirname(path));
+    if (!isSameFile(folder, this.#deps.folder)) {
       // A folder that was moved may come back: the file in it still has all pets.
       const isMoved = folder === undefined && this.isLinked();
       return isMoved ? 'removed' : 'changed';
@@ -231,7 +214,7 @@ export class DataFile {
     if (!isSameFile(there, this.#identity)) return 'changed';
     if (this.#known === undefined) return 'touched';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
-    return this.ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
+    return this.#ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
   }
 
   /** Resolves with the first line, and the CRC of the bytes behind it. */
@@ -240,7 +223,7 @@ export class DataFile {
     await readAll(this.#file, first, 0);
     let crc = 0;
     const range = { start: FIRST_LINE_BYTES, end };
-    await readItems(this.#file, range, this.#memory, WINDOW_BYTES, (bytes) => {
+    await readItems(this.#file, range, this.#deps.memory, WINDOW_BYTES, (bytes) => {
       crc = zlib.crc32(bytes, crc);
       return bytes.length;
     });
@@ -266,11 +249,17 @@ export class DataFile {
       await this.#cut();
       this.#write(FILE_END, this.#chain.end);
       await this.#file.sync();
-      if (this.#isJoined(this.sizeBytes)) return { kind: 'rolled back', cause };
-      return { kind: 'not ours', answer: 'changed', isWritten: false };
+      // If it is not, the next check says so.
+      this.#isJoined(this.sizeBytes);
+      return { kind: 'rolled back', cause };
     } catch (failure) {
-      return { kind: 'in doubt', cause: failure };
+      return this.#doubt(failure);
     }
+  }
+
+  #doubt(cause: unknown): Appended {
+    this.hasAll = false;
+    return { kind: 'in doubt', cause };
   }
 
   /**
@@ -314,6 +303,8 @@ export class DataFile {
   #note(): void {
     try {
       this.#known = this.#file.stat();
+      // Another program has cut it right before. A start may find it without what is behind a mark.
+      this.#isChanged ||= this.#known.sizeBytes < this.#chain.end - 1;
     } catch {
       this.#known = undefined;
     }
@@ -321,6 +312,7 @@ export class DataFile {
 }
 
 export interface DataFileDeps {
+  readonly logger: Logger;
   readonly disk: Disk;
   readonly memory: Memory;
   readonly path: string;
@@ -375,6 +367,8 @@ export function unfinishedPath(path: string, bits: number): string {
   return `${path}.unfinished-${bits.toString(16).padStart(8, '0')}`;
 }
 
+export const CHANGED = 'Another program has changed or replaced the data file';
+export const REMOVED = 'The data file was removed, or its folder was moved';
 export const CHANGED_WHILE_READ = 'Another program changed the data file while it was read';
 
 /** Another program has changed, replaced or removed what is at a path of the store. */

@@ -7,6 +7,7 @@
  */
 
 import { dirname, resolve } from 'node:path';
+import type { Memory } from '../base/system.ts';
 
 export interface Disk {
   /**
@@ -155,6 +156,59 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
     const count = await file.read(bytes, filled, bytes.length - filled, position + filled);
     if (count === 0) throw new Error('The file is shorter than it was');
     filled += count;
+  }
+}
+
+/** A part of a file. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The bytes that a reader has left unread. */
+export interface Unread {
+  readonly bytes: Buffer;
+  /** The position of bytes[0] in the file. */
+  readonly position: number;
+  /** True if the range ends with them. */
+  readonly atEnd: boolean;
+}
+
+/** A window's first length. Its text is in the young part of V8's heap, and is freed early. */
+const WINDOW_BYTES: number = 1 << 16;
+
+/**
+ * Reads the items of a part of a file. `read` gets the next bytes and their position, reads the
+ * items with which they begin, and returns how many bytes it has read. The window grows until it
+ * holds a complete item of at most `maxBytes`: gigabytes without an item's end may follow a damaged
+ * byte. Resolves with what is left when no item can be read.
+ */
+export async function readItems(
+  file: Pick<DiskFile, 'read'>,
+  { start, end }: Range,
+  memory: Memory,
+  maxBytes: number,
+  read: (bytes: Buffer, position: number) => number,
+): Promise<Unread> {
+  let window = memory.bytes(WINDOW_BYTES);
+  let bytes = window.subarray(0, 0);
+  let position = start;
+  let atEnd = false;
+  for (;;) {
+    const used = read(bytes, position);
+    if (used === 0 && (atEnd || bytes.length >= maxBytes)) return { bytes, position, atEnd };
+    position += used;
+    const rest = bytes.subarray(used);
+    let { length } = rest;
+    if (length === window.length) window = memory.bytes(Math.min(2 * length, maxBytes + 1));
+    rest.copy(window);
+    while (length < window.length && !atEnd) {
+      const most = Math.min(window.length - length, end - position - length);
+      const count = most === 0 ? 0 : await file.read(window, length, most, position + length);
+      atEnd = count === 0;
+      length += count;
+    }
+    bytes = window.subarray(0, length);
   }
 }
 

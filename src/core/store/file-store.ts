@@ -58,10 +58,11 @@ import { KeyedCreates } from './keyed-creates.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
 import type { Tables } from './tables.ts';
 import {
+  CHANGED,
   createDataFile,
   NotOursError,
+  REMOVED,
   unfinishedPath,
-  type Answer,
   type Appended,
   type DataFile,
 } from './data-file.ts';
@@ -161,7 +162,6 @@ export class FileStore implements PetStore {
   /** The commit, the check or the try that is in progress. */
   #work: Promise<unknown> | undefined;
   #advisedAt = -Infinity;
-  #hasToldOfTime = false;
   #stoppingAt: number | undefined;
   #closing: Promise<void> | undefined;
   /** What has the acknowledged pets after a close. */
@@ -232,7 +232,7 @@ export class FileStore implements PetStore {
   durability(): WherePetsAre {
     const state = this.#state;
     if (state.name === 'closed') return state.where;
-    if (hasOurs(state.name === 'working' ? [state.file] : state.files)) return 'data file';
+    if (hasAll(filesOf(state))) return 'data file';
     return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
   }
 
@@ -299,40 +299,39 @@ export class FileStore implements PetStore {
     });
   }
 
-  async #store(creates: readonly QueuedCreate[], isRepaired = false): Promise<Outcomes> {
-    const state = this.#state;
-    if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
-    const { file } = state;
+  async #store(creates: readonly QueuedCreate[]): Promise<Outcomes> {
     let commit: Commit;
+    let file: DataFile;
     let appended: Appended;
     try {
       commit = commitOf(creates, this.#tables.pets.lastId);
       this.#tables.pets.reserve(commit.pets);
+      // There may be a new file afterwards.
+      await this.#look();
+      const state = this.#state;
+      if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
+      ({ file } = state);
       appended = await file.append(commit.lines);
     } catch (error) {
       // Memory failed, or the system did not say what is at the path: nothing was written.
       return this.#refuse(creates, error);
     }
-    switch (appended.kind) {
-      case 'rolled back':
-        return this.#refuse(creates, appended.cause);
-      case 'durable':
-        await this.#publish(commit, file);
-        break;
-      case 'in doubt':
-        await this.#beginRepair(appended.cause, file, commit);
-        break;
-      case 'not ours': {
-        const { answer, isWritten } = appended;
-        await this.#leave(answer, file, isWritten ? commit : undefined);
-        if (isWritten) break;
-        // A new file may be there now.
-        if (!isRepaired) return this.#store(creates, true);
-        return this.#refuse(creates, this.#refusal() ?? new Error(REMOVED));
-      }
+    if (appended.kind === 'rolled back') {
+      // Another program may have changed the file between the look and the write.
+      await this.#try();
+      return this.#refuse(creates, appended.cause);
     }
+    if (appended.kind === 'durable') await this.#publish(commit, file);
+    else await this.#beginRepair(appended.cause, file, commit);
     if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
     return commit.pets.map((pet) => ({ result: pet }));
+  }
+
+  /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
+  async #look(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'working' || (await state.file.check()) === 'ours') return;
+    await this.#beginRepair(new Error(REMOVED), state.file);
   }
 
   /**
@@ -355,12 +354,6 @@ export class FileStore implements PetStore {
     }
   }
 
-  /** Leaves `working`, since the file is no longer this store's. */
-  async #leave(answer: Answer, file: DataFile, doubt?: Commit): Promise<void> {
-    if (answer === 'changed') await this.#end(new NotOursError(CHANGED), [file], doubt);
-    else await this.#beginRepair(new Error(REMOVED), file, doubt);
-  }
-
   async #beginRepair(cause: unknown, file: DataFile, doubt?: Commit): Promise<void> {
     const { clock, logger, path } = this.#deps;
     this.#become({ name: 'repairing', cause, doubt, files: [file], nextTryAt: clock.now() });
@@ -379,6 +372,7 @@ export class FileStore implements PetStore {
     const { cause, doubt } = state;
     const beganAt = clock.now();
     let { files } = state;
+    for (const file of files) if (!file.hasAll) await file.readsAll();
     try {
       const there = await this.#ourFile(files);
       files = await keepNeeded(files, there);
@@ -401,7 +395,7 @@ export class FileStore implements PetStore {
       else await this.#publish(doubt, file);
     } catch (error) {
       if (error instanceof NotOursError) return this.#end(error, files, doubt);
-      const pauseMs = hasOurs(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
+      const pauseMs = hasAll(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
       const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
       this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
       this.#recordFailure(error);
@@ -508,27 +502,12 @@ export class FileStore implements PetStore {
     });
   }
 
-  /**
-   * Checks the file, or tries to repair, or to save. Resolves with false if the system does not say
-   * what is at the path: then the next create, or the next second, asks again.
-   */
-  async #try(): Promise<boolean> {
-    const state = this.#state;
-    if (state.name !== 'working') {
-      await this.#repair();
-      await this.#save();
-      return true;
-    }
-    const { file } = state;
-    const answer = await file.check().catch(() => undefined);
-    if (answer === undefined) return false;
-    if (answer !== 'ours') await this.#leave(answer, file);
-    if (file.ignoresTime && !this.#hasToldOfTime) {
-      this.#hasToldOfTime = true;
-      const event = 'The time of the data file changes by itself, and is not compared any more';
-      this.#deps.logger('warn', event, { file: this.#deps.path });
-    }
-    return true;
+  /** Checks the file, or tries to repair, or to save. */
+  async #try(): Promise<void> {
+    // If the system does not say what is there, the next create or the next second asks again.
+    if (this.#state.name === 'working') return this.#look().catch(() => undefined);
+    await this.#repair();
+    await this.#save();
   }
 
   async #close(): Promise<void> {
@@ -536,46 +515,36 @@ export class FileStore implements PetStore {
     const stoppingAt = this.#stoppingAt ?? clock.now();
     await this.#queue.whenIdle();
     this.#stopTicking();
-    const look = async (): Promise<WherePetsAre> => this.#whereIfKnown(await this.#try());
-    let where = await this.#alone(look);
+    const stop = async (): Promise<void> => {
+      await this.#try();
+      await this.#markClean();
+    };
+    await this.#alone(stop);
     // As long as memory may have the only copy. No call of the disk is in progress in the pauses.
-    while (where === 'memory' && clock.now() - stoppingAt < STOP_MS) {
+    while (this.durability() === 'memory' && clock.now() - stoppingAt < STOP_MS) {
       await clock.sleep(TICK_MS);
-      where = await this.#alone(look);
+      await this.#alone(stop);
     }
-    await this.#alone(() => this.#closeFiles(where));
+    await this.#alone(() => this.#closeFiles());
     await this.#unlockBeside();
     if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
   }
 
-  /**
-   * Resolves with where all acknowledged pets are, for a stop. If the last look at the data file
-   * has failed, another program may have cut it meanwhile.
-   */
-  async #whereIfKnown(isKnown: boolean): Promise<WherePetsAre> {
-    const state = this.#state;
-    const where = this.durability();
-    if (where !== 'data file' || state.name === 'closed') return where;
-    if (state.name === 'working') return isKnown ? where : 'memory';
-    for (const file of state.files) if (file.isThere() && (await file.hasAll())) return where;
-    return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
-  }
-
-  /** Closes what is open. Marks the data file as clean first, if it is known to have all pets. */
-  async #closeFiles(before: WherePetsAre): Promise<void> {
+  /** Marks the data file as clean, if it is known to have all pets. */
+  async #markClean(): Promise<void> {
     const { logger, path } = this.#deps;
     const state = this.#state;
-    if (state.name === 'closed') return;
-    const files = state.name === 'working' ? [state.file] : state.files;
-    let where = before;
-    if (state.name === 'working' && where === 'data file') {
-      await state.file.markClean().catch((error: unknown) => {
-        // Nothing is lost: the next start reads a file in use.
-        const event = 'The data file could not be marked as clean';
-        logger('warn', event, { cause: messageOf(error), file: path });
-      });
-      where = this.durability();
-    }
+    if (state.name !== 'working' || !state.file.isThere()) return;
+    await state.file.markClean().catch((error: unknown) => {
+      // Nothing is lost: the next start reads a file in use.
+      const event = 'The data file could not be marked as clean';
+      logger('warn', event, { cause: messageOf(error), file: path });
+    });
+  }
+
+  async #closeFiles(): Promise<void> {
+    const where = this.durability();
+    const files = filesOf(this.#state);
     this.#whatHasThem = await this.#describe(where, files);
     this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
@@ -590,7 +559,7 @@ export class FileStore implements PetStore {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
     for (const file of files) {
-      if (!(await file.hasAll())) continue;
+      if (!(await file.readsAll())) continue;
       return `The file with the inode ${file.inode} has ${all}, but ${path} may not lead to it`;
     }
     return `Only memory had ${all}: those that are in no backup are lost`;
@@ -639,8 +608,6 @@ function closed(): StoreUnavailableError {
 }
 
 const ONLY_MEMORY = 'Only memory has the pets: do not stop the service';
-const CHANGED = 'Another program has changed or replaced the data file';
-const REMOVED = 'The data file was removed, or its folder was moved';
 
 /** Gives the waiting creates their ids, which follow the last one. */
 function commitOf(creates: readonly QueuedCreate[], lastId: bigint): Commit {
@@ -650,8 +617,13 @@ function commitOf(creates: readonly QueuedCreate[], lastId: bigint): Commit {
   return { pets, keys, lines };
 }
 
-/** True if the path leads to one of the files, and it is as this store left it. */
-function hasOurs(files: readonly DataFile[]): boolean {
+function filesOf(state: State): readonly DataFile[] {
+  if (state.name === 'closed') return [];
+  return state.name === 'working' ? [state.file] : state.files;
+}
+
+/** True if the path is known to lead to a file with all acknowledged pets. */
+function hasAll(files: readonly DataFile[]): boolean {
   return files.some((file) => file.isThere());
 }
 

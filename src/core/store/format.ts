@@ -34,6 +34,11 @@ export const FIRST_LINE_BYTES: number = 1 + MARK_LINE_BYTES;
 export const FILE_END: Buffer = Buffer.from(']\n');
 /** Between a pet and the member that only the data file has. */
 export const KEY_MEMBER = ',"idempotencyKey":"';
+/**
+ * As an expression, the end of a whole pet, and of nothing else: a quote in a name is escaped. Its
+ * members may have other values.
+ */
+export const LINE_END: string = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:${KEY_MEMBER}\w+")?\}`;
 
 /** No commit is longer, whatever the settings: a full one, one more of the longest pets, a mark. */
 export const MAX_COMMIT_BYTES: number = 24 << 20;
@@ -46,14 +51,10 @@ export const LINE_BYTES = 128;
 const MAX_BATCH_PETS = 64;
 const MAX_BATCH_BYTES: number = 1 << 20;
 
-/**
- * What the first line says. A file is in use from a start to a clean stop: only then may its end be
- * torn. After a sync that failed at a start, it says so to the next start, which must not believe
- * the content before it is written anew: the system may report a second sync as a success.
- */
-export type Word = 'in use' | 'clean' | 'not synced';
+/** A file is in use from a start to a clean stop: only then may its end be torn. */
+export type Word = 'in use' | 'clean';
 
-const WORDS: readonly Word[] = ['in use', 'clean', 'not synced'];
+const WORDS: readonly Word[] = ['in use', 'clean'];
 
 /** Returns the first line of a file. */
 export function firstLine(word: Word): Buffer {

@@ -1,42 +1,34 @@
 /**
  * Reads a data file: one in the form of format.ts, which may be torn or damaged, or any other JSON
- * array of pets.
+ * array of pets (read-array.ts).
  *
- * A file in our form is read in one go. Its lines are scanned, its CRC is computed beside them and
- * compared with the last mark only: that proves everything. If it does not fit, each mark is
- * compared. What the first of them prove is the content. What follows is torn, if a crash may have
- * left it, and dropped; else it is damage, and the file is refused.
+ * The pets of a commit are taken only after its mark has proven it. For example, a window of 64 KiB
+ * has 600 commits of one pet. Its last mark is compared first: if it fits, it proves all of them by
+ * one CRC. If it does not, each commit is compared by itself, to the file's end. What the first
+ * marks prove is the content. What follows is torn, if a crash may have left it, and dropped; else
+ * it is damage, and the file is refused.
  */
 
-import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
-import type { Clock, Memory } from '../base/system.ts';
-import { InvalidPetError, parsePets } from '../pets/pet-text.ts';
-import { IdempotencyKeys, KEY_LIFETIME_MS } from './idempotency-keys.ts';
-import { PetTable } from './pet-table.ts';
-import type { Tables } from './tables.ts';
-import { readAll, type DiskFile } from './disk.ts';
+import { PET_STATUSES, type PetStatus } from '../pets/pet.ts';
+import { readAll, readItems, type DiskFile, type Range } from './disk.ts';
 import {
-  blanksOf,
+  chainAtStart,
   crcOfMark,
   FILE_END,
   FIRST_LINE_BYTES,
+  KEY_MEMBER,
+  LINE_BYTES,
+  LINE_END,
   MARK_LINE_BYTES,
   MAX_COMMIT_BYTES,
-  chainAtStart,
   wordOf,
   type Chain,
   type Word,
 } from './format.ts';
-import {
-  FILE_MEMBERS,
-  findCommits,
-  type FoundCommits,
-  MAX_LINE_BYTES,
-  PetReader,
-  readItems,
-  type Range,
-} from './read-lines.ts';
+import { KEY_LIFETIME_MS } from './idempotency-keys.ts';
+import { DamagedFileError, readArray, RESTORE, type Source } from './read-array.ts';
+import { emptyTables, type Tables, type TablesDeps } from './tables.ts';
 import { isTornCommit } from './torn-commit.ts';
 
 /** What a data file has. */
@@ -46,131 +38,69 @@ export interface CommittedContent {
   readonly form: 'commits';
   readonly word: Word;
   readonly chain: Chain;
-  /** Where the last commit begins. */
+  /** Where the last commit begins, or 0. */
   readonly lastCommitAt: number;
   /** What follows it: all of the closing bracket and the line feeds, a part, or a torn commit. */
   readonly end: 'whole' | 'incomplete' | 'torn';
   readonly sizeBytes: number;
 }
 
-export interface ReadDeps {
-  readonly memory: Memory;
-  readonly clock: Pick<Clock, 'now'>;
-  /** True if the pets of an array may lack ids, and get some. */
-  readonly givesIds?: boolean;
-}
-
-/** A file is not what the store wrote. The store refuses it, and does not change it. */
-export class DamagedFileError extends Error {
-  override readonly name: string = 'DamagedFileError';
-
-  constructor(path: string, damage: string, advice: string) {
-    super(`${path} is damaged: ${damage}. It was left as it is. ${advice}`);
-  }
-}
-
 const BY_HAND =
   'If it was edited by hand, remove the 32 blanks behind the opening bracket: then it is read as ' +
   'an array of pets';
-const RESTORE = 'Put it back from a backup, or move it away to start without pets';
 
-/** Rejects with DamagedFileError, or with an Error that says what is wrong with the pets. */
+/**
+ * Reads a file. With `givesIds`, the pets of an array may lack ids, and get some. Rejects with
+ * DamagedFileError, or with an Error that says what is wrong with the pets.
+ */
 export async function readDataFile(
   path: string,
   file: DiskFile,
-  deps: ReadDeps,
+  deps: TablesDeps,
+  givesIds = false,
 ): Promise<DataFileContent> {
   const source = { path, file, deps, sizeBytes: file.stat().sizeBytes };
-  const start = await bytesOf(source, { start: 0, end: FIRST_LINE_BYTES });
-  if (!isFirstLine(start)) return readArray(source, start);
+  const start = await bytesOf(source, 0, FIRST_LINE_BYTES);
+  if (!isFirstLine(start)) {
+    return { ...(await readArray(source, start, givesIds)), form: 'array' };
+  }
   const word = wordOf(start);
-  if (word !== undefined) return readCommits(source, word);
+  if (word !== undefined) return readCommitted(source, word);
   throw new DamagedFileError(path, 'the blanks of its first line were changed', BY_HAND);
 }
 
-/** A file, and what it takes to read it. */
-interface Source {
-  readonly path: string;
-  readonly file: DiskFile;
-  readonly deps: ReadDeps;
-  readonly sizeBytes: number;
-}
-
 /** Resolves with a part of the file, as far as the file has it. */
-async function bytesOf({ file, deps, sizeBytes }: Source, { start, end }: Range): Promise<Buffer> {
+async function bytesOf(
+  { file, deps, sizeBytes }: Source,
+  start: number,
+  end: number,
+): Promise<Buffer> {
   const bytes = deps.memory.bytes(Math.max(0, Math.min(end, sizeBytes) - start));
   await readAll(file, bytes, start);
   return bytes;
 }
 
-/* A file in our form. */
-
 function isFirstLine(start: Buffer): boolean {
   return /^\[[ \t]{32}\n$/.test(start.toString('latin1'));
 }
 
-async function readCommits(source: Source, word: Word): Promise<DataFileContent> {
-  const { path, file, deps, sizeBytes } = source;
-  const form = 'commits' as const;
-  if (sizeBytes < FIRST_LINE_BYTES + FILE_END.length) throw wasCut(path);
-  const { isProven, unread, ...whole } = await readLines(file, deps, sizeBytes);
-  if (isProven && unread.atEnd && unread.bytes.equals(FILE_END)) {
-    return { ...whole, form, word, end: 'whole', sizeBytes };
+async function readCommitted(source: Source, word: Word): Promise<DataFileContent> {
+  const { path, sizeBytes } = source;
+  if (sizeBytes < FIRST_LINE_BYTES + FILE_END.length) {
+    throw new DamagedFileError(path, 'it was cut, or a copy failed', RESTORE);
   }
-  const range = { start: FIRST_LINE_BYTES, end: sizeBytes };
-  const commits = await findCommits(file, range, deps.memory);
-  const failed = commits.findIndex((commit) => !commit.isProven);
-  const proven = failed === -1 ? commits : commits.slice(0, failed);
-  const provenEnd = proven.at(-1)?.end ?? FIRST_LINE_BYTES;
-  const content = await readLines(withLineFeed(file, provenEnd), deps, provenEnd);
-  const { pets, keys, chain, lastCommitAt } = content;
-  const end = await judgeEnd(source, provenEnd, pets.lastId);
-  if (end !== undefined && word !== 'clean' && chain.end === provenEnd) {
-    return { pets, keys, chain, lastCommitAt, form, word, end, sizeBytes };
+  const { tables, length, chain, lastCommitAt } = await readProven(source, () => undefined);
+  const later = tables.pets.length - length;
+  const end = later > 0 ? undefined : await judgeEnd(source, chain.end, tables.pets.lastId);
+  if (end === undefined || (word === 'clean' && end !== 'whole')) {
+    throw new DamagedFileError(
+      path,
+      `what begins in line ${2 + length}, at byte ${chain.end}, is not as it was written`,
+      `${length} pets before it are proven, and ${later} after it: the command import --intact ` +
+        `takes them out. ${BY_HAND}`,
+    );
   }
-  const linesOf = (some: readonly FoundCommits[]): number =>
-    some.reduce((sum, { lines }) => sum + lines, 0);
-  const later = commits.filter((commit) => commit.isProven && commit.start >= provenEnd);
-  throw new DamagedFileError(
-    path,
-    `what begins in line ${2 + linesOf(proven)}, at byte ${provenEnd}, is not as it was written`,
-    `${linesOf(proven)} pets before it are proven, and ${linesOf(later)} after it: the command ` +
-      `import --intact takes them out. ${BY_HAND}`,
-  );
-}
-
-/** Reads lines from behind the first one on, up to the end or to bytes that are no line. */
-async function readLines(file: Pick<DiskFile, 'read'>, deps: ReadDeps, end: number) {
-  const { tables, reader } = startReading(deps);
-  reader.markedEnd = FIRST_LINE_BYTES;
-  let { crc, mark } = chainAtStart();
-  const range = { start: FIRST_LINE_BYTES, end };
-  const read = (bytes: Buffer, position: number): number => {
-    const used = reader.readCommitted(bytes, position);
-    crc = zlib.crc32(bytes.subarray(0, used), crc);
-    if (used > 0) mark = Buffer.from(bytes.subarray(used - MARK_LINE_BYTES, used));
-    return used;
-  };
-  const unread = await readItems(file, range, deps.memory, MAX_LINE_BYTES, read);
-  const chain = { end: unread.position, crc, mark };
-  const { lastCommitAt, markedEnd } = reader;
-  const said = crcOfMark(mark);
-  const isChained = said !== -1 && zlib.crc32(mark, said) === crc;
-  const isProven = markedEnd === chain.end && (isChained || chain.end === FIRST_LINE_BYTES);
-  return { ...tables, chain, lastCommitAt, isProven, unread };
-}
-
-/** The file up to an end behind a line, of which it may lack the line feed. */
-function withLineFeed(file: DiskFile, end: number): Pick<DiskFile, 'read'> {
-  return {
-    async read(bytes, offset, length, position) {
-      if (position < end - 1) {
-        return file.read(bytes, offset, Math.min(length, end - 1 - position), position);
-      }
-      bytes.write('\n', offset);
-      return 1;
-    },
-  };
+  return { ...tables, form: 'commits', word, chain, lastCommitAt, end, sizeBytes };
 }
 
 /** Returns what follows the last proven commit, or undefined if a crash cannot have left it. */
@@ -178,9 +108,10 @@ async function judgeEnd(
   source: Source,
   provenEnd: number,
   lastId: bigint,
-): Promise<'incomplete' | 'torn' | undefined> {
+): Promise<CommittedContent['end'] | undefined> {
   if (source.sizeBytes - provenEnd > MAX_COMMIT_BYTES) return undefined;
-  const rest = await bytesOf(source, { start: provenEnd - 1, end: source.sizeBytes });
+  const rest = await bytesOf(source, provenEnd - 1, source.sizeBytes);
+  if (rest.equals(PROVEN_END)) return 'whole';
   const isPart = rest.every((byte, at) => byte === 0 || byte === PROVEN_END[at]);
   if (isPart && rest.length <= PROVEN_END.length) return 'incomplete';
   const isTorn = rest[0] === PROVEN_END[0] && isTornCommit(rest.subarray(1), provenEnd, lastId);
@@ -197,159 +128,180 @@ const PROVEN_END: Buffer = Buffer.concat([Buffer.from('\n'), FILE_END]);
 export async function readProvenCommits(
   path: string,
   file: DiskFile,
-  deps: ReadDeps,
+  deps: TablesDeps,
   onGap: (gap: Range) => void,
 ): Promise<Tables> {
   const source = { path, file, deps, sizeBytes: file.stat().sizeBytes };
-  if (!isFirstLine(await bytesOf(source, { start: 0, end: FIRST_LINE_BYTES }))) {
+  if (!isFirstLine(await bytesOf(source, 0, FIRST_LINE_BYTES))) {
     throw new Error(`${path} has no marks, which could prove its pets`);
   }
-  const { tables, reader } = startReading(deps);
-  const range = { start: FIRST_LINE_BYTES, end: source.sizeBytes };
-  const proven = (await findCommits(file, range, deps.memory)).filter(({ isProven }) => isProven);
-  let position = FIRST_LINE_BYTES;
-  for (const { start, end } of proven) {
-    const lines = withLineFeed(file, end);
-    const unread = await readItems(lines, { start, end }, deps.memory, MAX_LINE_BYTES, (...part) =>
-      reader.readCommitted(...part),
-    );
-    if (start > position) onGap({ start: position, end: start });
-    // Proven lines that are no pets with ascending ids were put there by another program.
-    if (unread.position < end) onGap({ start: unread.position, end });
-    position = end;
-  }
-  const end = source.sizeBytes - FILE_END.length;
-  if (end > position) onGap({ start: position, end });
-  return tables;
+  return (await readProven(source, onGap)).tables;
 }
 
-/* Any other JSON array. */
-
-/** How many bytes a file in another layout may have: they become one string. */
-const MAX_OTHER_BYTES: number = 256 << 20;
-const MAX_MISTAKES = 20;
-
-/**
- * Reads an array of pets: by its lines, of any number, if it has one pet a line and a comma at the
- * beginning or the end of a line; else as one text.
- */
-async function readArray(source: Source, start: Buffer): Promise<DataFileContent> {
-  const { path, file, deps, sizeBytes } = source;
-  if (start.length === 0) throw wasCut(path);
-  if (!/^[ \t\r\n]*(\[|$)/.test(start.toString('latin1'))) {
-    throw new Error(
-      `${path} is not a petstore data file, which is a JSON array of pets in UTF-8 without a ` +
-        'byte order mark. It was left as it is. Name another file, or put it back from a backup',
-    );
-  }
-  const { tables, reader } = startReading(deps);
-  let crc = 0;
-  const read = (bytes: Buffer, position: number): number => {
-    const isStart = position === 0;
-    const used = isStart ? openingOf(bytes) : reader.readLines(bytes);
-    assertUtf8(path, bytes.subarray(0, used), position);
-    crc = zlib.crc32(bytes.subarray(0, used), crc);
-    return used;
-  };
-  let unread = await readItems(
-    file,
-    { start: 0, end: sizeBytes },
-    deps.memory,
-    MAX_LINE_BYTES,
-    read,
-  );
-  const isEnd = /^[ \t\r\n]*\][ \t\r\n]*$/.test(unread.bytes.toString('latin1'));
-  const isCommaOpen = tables.pets.length > 0 && !reader.needsComma;
-  if (unread.position === 0 || !unread.atEnd || !isEnd || isCommaOpen) {
-    const bytes = await readOther(source, reader, tables.pets.length, unread.position);
-    unread = { bytes, position: 0, atEnd: true };
-    crc = 0;
-  }
-  assertOldChecksum(path, unread.bytes, crc);
-  return { ...tables, form: 'array' };
+/** What the marks of a file prove. */
+interface Proven {
+  readonly tables: Tables;
+  /** Up to the first gap: how many pets there are, and where the last commit begins and ends. */
+  readonly length: number;
+  readonly chain: Chain;
+  readonly lastCommitAt: number;
 }
 
-/** Returns the length of a line with nothing but the opening bracket, or 0. */
-function openingOf(bytes: Buffer): number {
-  return /^[ \t\r\n]*\[[ \t\r]*\n/.exec(bytes.toString('latin1'))?.[0].length ?? 0;
-}
-
-/**
- * Reads a file in another layout, of which `known` pets were read already, up to the position.
- * Rejects with all that is wrong.
- */
-async function readOther(
-  source: Source,
-  reader: PetReader,
-  known: number,
-  position: number,
-): Promise<Buffer> {
-  const { path, sizeBytes } = source;
-  if (sizeBytes > MAX_OTHER_BYTES) {
-    const damage = `byte ${position} begins no pet in a line of its own, and the file has more than ${MAX_OTHER_BYTES} bytes`;
-    throw new DamagedFileError(path, damage, RESTORE);
-  }
-  const bytes = await bytesOf(source, { start: 0, end: sizeBytes });
-  assertUtf8(path, bytes, 0);
-  const { givesIds } = source.deps;
-  const mistakes = mistakesIn(bytes.toString(), reader, known, givesIds);
-  if (mistakes.length === 0) return bytes;
-  const more = mistakes.length - MAX_MISTAKES;
-  const shown = more > 0 ? [...mistakes.slice(0, MAX_MISTAKES), `and ${more} more`] : mistakes;
-  throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${shown.join('\n  ')}`);
-}
-
-/** Adds the pets of an array, of which the first are known. Returns all that is wrong. */
-function mistakesIn(text: string, reader: PetReader, known: number, givesIds?: boolean): string[] {
-  try {
-    return parsePets(text, FILE_MEMBERS, givesIds)
-      .slice(known)
-      .flatMap((pet, index) => {
-        const mistake = reader.append(pet);
-        return mistake === undefined ? [] : `pet ${known + index + 1}: ${mistake}`;
-      });
-  } catch (error) {
-    if (error instanceof SyntaxError) return [`it is not valid JSON: ${error.message}`];
-    if (error instanceof InvalidPetError) return [error.message];
-    throw error;
-  }
-}
-
-/** Release 2 wrote the CRC of the array as 32 blanks behind it: throws if it does not fit. */
-function assertOldChecksum(path: string, bytes: Buffer, crcBefore: number): void {
-  const end = bytes.lastIndexOf(']') + 1;
-  const after = bytes.toString('latin1', end);
-  // An editor leaves no such blanks behind a bracket.
-  if (!/\t| {8}/.test(after)) return;
-  if (after === `\n${blanksOf(zlib.crc32(bytes.subarray(0, end), crcBefore))}\n`) return;
-  throw new DamagedFileError(
-    path,
-    'its content does not match the checksum behind its closing bracket',
-    'If it was changed on purpose, remove the blanks behind the closing bracket',
-  );
-}
-
-/** Throws DamagedFileError if the bytes, which are at this position of the file, are not UTF-8. */
-function assertUtf8(path: string, bytes: Buffer, position: number): void {
-  if (isUtf8(bytes)) return;
-  // Decoding replaces each broken character with U+FFFD, so the first difference is the error.
-  const decoded = Buffer.from(bytes.toString('utf8'));
-  let offset = 0;
-  while (bytes[offset] === decoded[offset]) offset += 1;
-  // U+FFFD may begin with the same bytes as the broken character.
-  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
-  throw new DamagedFileError(path, `byte ${position + offset} is not UTF-8`, RESTORE);
-}
-
-function wasCut(path: string): DamagedFileError {
-  return new DamagedFileError(path, 'it was cut, or a copy failed', RESTORE);
-}
-
-export function emptyTables({ memory, clock }: ReadDeps): Tables {
-  return { pets: new PetTable(memory), keys: new IdempotencyKeys(clock) };
-}
-
-function startReading(deps: ReadDeps): { readonly tables: Tables; readonly reader: PetReader } {
+async function readProven(source: Source, onGap: (gap: Range) => void): Promise<Proven> {
+  const { deps, sizeBytes } = source;
   const tables = emptyTables(deps);
-  return { tables, reader: new PetReader(tables, deps.clock.now() + KEY_LIFETIME_MS) };
+  const keysEndAt = deps.clock.now() + KEY_LIFETIME_MS;
+  let proven: Proven = { tables, length: 0, chain: chainAtStart(), lastCommitAt: 0 };
+  let position = FIRST_LINE_BYTES;
+  let hasGap = false;
+  const skipTo = (end: number): void => {
+    if (end > position) {
+      hasGap = true;
+      onGap({ start: position, end });
+    }
+    position = end;
+  };
+  await readCommits(source, (commits) => {
+    if (!commits.isProven) return;
+    skipTo(commits.start);
+    const { chain } = commits;
+    const { end, lastCommitAt } = addPets(tables, keysEndAt, commits);
+    position = end;
+    skipTo(chain.end);
+    if (!hasGap) proven = { tables, length: tables.pets.length, chain, lastCommitAt };
+  });
+  skipTo(sizeBytes - FILE_END.length);
+  return proven;
 }
+
+/** A commit, or several that follow each other. */
+interface FoundCommits {
+  readonly bytes: Buffer;
+  /** Their position in the file. */
+  readonly start: number;
+  /** The chain that ends with them. */
+  readonly chain: Chain;
+  /** True if their mark proves them. */
+  readonly isProven: boolean;
+}
+
+/** Calls `take` with all commits of a file, in their order. */
+async function readCommits(
+  { file, deps, sizeBytes }: Source,
+  take: (commits: FoundCommits) => void,
+): Promise<void> {
+  let { crc } = chainAtStart();
+  let endOfMark = endOfLastMark;
+  const read = (window: Buffer, position: number): number => {
+    for (let start = 0; ;) {
+      const end = endOfMark(window, start);
+      if (end === undefined) {
+        if (start > 0 || window.length < MAX_COMMIT_BYTES) return start;
+        // No commit is as long. The mark before the next one may begin at the end of the window.
+        return window.length - MARK_LINE_BYTES;
+      }
+      const mark = Buffer.from(window.subarray(end - MARK_LINE_BYTES, end));
+      const said = crcOfMark(mark);
+      const isProven = zlib.crc32(window.subarray(start, end - MARK_LINE_BYTES), crc) === said;
+      if (!isProven && endOfMark === endOfLastMark) {
+        endOfMark = endOfNextMark;
+        continue;
+      }
+      // Behind a damage, a commit is proven from the mark before it.
+      crc = zlib.crc32(mark, said);
+      const chain = { end: position + end, crc, mark };
+      take({ bytes: window.subarray(start, end), start: position + start, chain, isProven });
+      start = end;
+    }
+  };
+  const range = { start: FIRST_LINE_BYTES, end: sizeBytes };
+  const { bytes, position } = await readItems(file, range, deps.memory, MAX_COMMIT_BYTES, read);
+  const tailAt = Math.max(0, bytes.length - 2 * LINE_BYTES);
+  const lost = WITHOUT_LINE_FEED.exec(bytes.toString('latin1', tailAt));
+  if (lost === null) return;
+  const feedAt = tailAt + lost.index + lost[0].length;
+  read(Buffer.concat([bytes.subarray(0, feedAt), Buffer.from('\n')]), position);
+}
+
+/** Only a mark ends in a blank and a line feed, if the file is not damaged. */
+function endOfLastMark(window: Buffer, start: number): number | undefined {
+  const end = 2 + Math.max(window.lastIndexOf(' \n'), window.lastIndexOf('\t\n'));
+  return end < start + MARK_LINE_BYTES ? undefined : end;
+}
+
+function endOfNextMark(window: Buffer, start: number): number | undefined {
+  for (let feed = window.indexOf('\n', start); feed !== -1; feed = window.indexOf('\n', feed + 1)) {
+    const mark = window.subarray(feed + 1 - MARK_LINE_BYTES, feed);
+    const isMark = window[feed - MARK_LINE_BYTES] === BRACE && crcOfMark(mark) !== -1;
+    if (isMark && feed - MARK_LINE_BYTES > start) return feed + 1;
+  }
+  return undefined;
+}
+
+/**
+ * The last mark may lack its line feed, after a crash. The line must be a whole pet, since a client
+ * may have put a brace and blanks into a name.
+ */
+const WITHOUT_LINE_FEED = new RegExp(String.raw`${LINE_END}[ \t]{32}(?=$|\0[\]\0]?[\n\0]?$)`);
+
+/**
+ * Adds the pets of commits that are proven, without an object for each. Returns the positions where
+ * the last commit begins, and where the pets end: behind them, unless another program has proven
+ * lines that are no pets with greater ids.
+ */
+function addPets(
+  { pets, keys }: Tables,
+  keysEndAt: number,
+  { bytes, start }: FoundCommits,
+): { readonly lastCommitAt: number; readonly end: number } {
+  // A character for each byte: an index in the text is an offset in the bytes.
+  const text = bytes.toString('latin1');
+  let at = 0;
+  let commitAt = 0;
+  let lastCommitAt = 0;
+  while (at < text.length) {
+    const next = text.indexOf('\n', at) + 1;
+    const first = text.charCodeAt(at) === COMMA ? at + 1 : at;
+    const isMarked = text.charCodeAt(next - 2) !== BRACE;
+    const close = next - 1 - (isMarked ? MARK_LINE_BYTES : 1);
+    const idEnd = text.indexOf(',', first);
+    const isPet = idEnd < close && text.charCodeAt(close) === BRACE && text.startsWith(ID, first);
+    const id = isPet ? idOf(text, first + ID.length, idEnd) : 0n;
+    if (id <= pets.lastId) break;
+    const keyAt = close - KEY_MEMBER.length - KEY_DIGITS - 1;
+    const hasKey = text.startsWith(KEY_MEMBER, keyAt);
+    const end = hasKey ? keyAt : close;
+    pets.appendBytes(bytes, first, end, id, STATUSES.get(text.charCodeAt(end - 2)));
+    if (hasKey) keys.add(text.slice(close - KEY_DIGITS - 1, close - 1), id, keysEndAt);
+    at = next;
+    if (isMarked) {
+      lastCommitAt = commitAt;
+      commitAt = next;
+    }
+  }
+  return { lastCommitAt: start + lastCommitAt, end: start + at };
+}
+
+/** Returns the id in a text, or 0. Up to 15 digits are read as a number, in half of the time. */
+function idOf(text: string, start: number, end: number): bigint {
+  if (end - start > 15) {
+    const digits = text.slice(start, end);
+    return /^\d+$/.test(digits) ? BigInt(digits) : 0n;
+  }
+  let id = 0;
+  for (let at = start; at < end; at += 1) id = 10 * id + (text.charCodeAt(at) - ZERO);
+  return BigInt(id);
+}
+
+const ID = '{"id":';
+const KEY_DIGITS = 32;
+const BRACE = 0x7d;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+
+/**
+ * By the last letter, in which they differ. A pet without a status has a digit or a colon there.
+ */
+const STATUSES: ReadonlyMap<number, PetStatus> = new Map(
+  PET_STATUSES.map((status) => [status.charCodeAt(status.length - 1), status]),
+);

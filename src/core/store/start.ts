@@ -9,8 +9,7 @@
  *     nothing                                       a file without pets is made
  *     commits up to a torn one, or the file's end   the torn one is dropped; the last one is
  *                                                   written again, and synced
- *     another array, another name of the file, or   a new file in the form of format.ts replaces it
- *     a file whose sync has failed
+ *     another array, or another name of the file    a new file in the form of format.ts replaces it
  *     damage, or anything else                      refused
  *
  * A refusal changes no pet.
@@ -18,9 +17,8 @@
 
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf, type Logger } from '../base/logger.ts';
+import { messageOf } from '../base/logger.ts';
 import type { Clock } from '../base/system.ts';
-import type { Tables } from './tables.ts';
 import {
   CHANGED_WHILE_READ,
   createDataFile,
@@ -40,12 +38,12 @@ import {
   type DiskFile,
 } from './disk.ts';
 import { chainAtStart } from './format.ts';
-import { emptyTables, readDataFile, type DataFileContent } from './read-data-file.ts';
+import { readDataFile, type DataFileContent } from './read-data-file.ts';
+import { emptyTables, type Tables } from './tables.ts';
 
 /** What a store works with, and tests replace. */
 export interface StoreDeps extends DataFileDeps {
   readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** What it takes to look at the files beside a data file. */
@@ -141,7 +139,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   tables.keys.evicted = 0;
   const isCommits = content.form === 'commits';
   const found = new DataFile(deps, locked, isCommits ? content.chain : chainAtStart(), known);
-  if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
+  if (isCommits && locked.stat().links === 1) {
     try {
       await found.begin(content.lastCommitAt);
       logContent(deps, content);
@@ -150,7 +148,6 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       if (error instanceof NotOursError) throw error;
       const event = 'The data file cannot be made durable, and is replaced';
       logger('error', event, { cause: messageOf(error), file: path });
-      found.markNotSynced();
     }
   }
   const attributes = attributesOf(disk, path);

@@ -12,7 +12,7 @@
  */
 
 import { PET_STATUSES } from '../pets/pet.ts';
-import { FILE_END, KEY_MEMBER, MAX_COMMIT_BYTES } from './format.ts';
+import { FILE_END, KEY_MEMBER, LINE_END, MAX_COMMIT_BYTES } from './format.ts';
 
 const SECTOR_BYTES = 512;
 const [BRACKET, LINE_FEED] = FILE_END as unknown as [number, number];
@@ -80,14 +80,18 @@ function isBeginningOfLines(text: string, lastId: bigint, hasMark: boolean): boo
   let id = lastId;
   for (const line of lines) {
     id += 1n;
-    const start = startOf(id, id === 1n);
-    if (!line.startsWith(start) || !REST_OF_LINE.test(line.slice(start.length))) return false;
+    if (!isBeginningOfLine(line, id) || !WHOLE_LINE.test(line)) return false;
   }
-  if (hasMark) return last === '';
-  const next = startOf(id + 1n, id === 0n);
-  if (last.length <= next.length) return next.startsWith(last);
-  return last.startsWith(next) && BEGINNING_OF_REST.test(last.slice(next.length));
+  return hasMark ? last === '' : isBeginningOfLine(last, id + 1n);
 }
+
+function isBeginningOfLine(text: string, id: bigint): boolean {
+  const start = startOf(id, id === 1n);
+  if (text.length <= start.length) return start.startsWith(text);
+  return text.startsWith(start) && BEGINNING_OF_REST.test(text.slice(start.length));
+}
+
+const WHOLE_LINE: RegExp = new RegExp(String.raw`${LINE_END}(?:[ \t]{32})?$`);
 
 /* What is behind the first quote of a name, as pet-text.ts and format.ts write it. */
 
@@ -96,11 +100,6 @@ const LETTERS = String.raw`[^"\\\x00-\x1f]*`;
 const NAME = `${LETTERS}(?:${ESCAPE}${LETTERS})*`;
 const CATEGORY = '"categoryId":';
 const STATUS_MEMBERS: readonly string[] = PET_STATUSES.map((status) => `,"status":"${status}"`);
-
-const REST_OF_LINE: RegExp = new RegExp(
-  `^${NAME}",${CATEGORY}-?[0-9]{1,19}(?:${STATUS_MEMBERS.join('|')})?` +
-    `(?:${KEY_MEMBER}[0-9a-f]{32}")?\\}(?:[ \\t]{32})?$`,
-);
 
 /** Each part may be the last one: `(?:a(?:b(?:c)?)?)?`. */
 const beginningOf = (parts: readonly string[]): string =>

@@ -90,7 +90,7 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   let lastId = after;
   const pets: StoredPet[] = [];
   for (const pet of petsIn(text.toString('utf8', head.length, end + 1))) {
-    if (pet instanceof Error || pet.id <= lastId) return undefined;
+    if (pet.id <= lastId) return undefined;
     lastId = pet.id;
     pets.push({ id: pet.id, text: stringifyPet(pet), status: pet.status });
   }

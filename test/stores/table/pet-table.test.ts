@@ -82,7 +82,6 @@ test('Adding pets takes no memory if room was reserved for them', () => {
   const table = new PetTable({
     bytes: count(systemMemory.bytes),
     uint32s: count(systemMemory.uint32s),
-    int64s: count(systemMemory.int64s),
   });
   const random = createRandom(11);
   let id = 0n;

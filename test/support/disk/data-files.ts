@@ -45,7 +45,7 @@ export async function read(
   givesIds = false,
 ): Promise<DataFileContent> {
   const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
-  return readDataFile(PATH, file, { memory, clock: systemClock, givesIds });
+  return readDataFile(PATH, file, { memory, clock: systemClock }, givesIds);
 }
 
 /** The lines that the tables would be written as. */

@@ -90,12 +90,8 @@ class StoreScript implements Script {
         if (length > this.mostMemory) throw new RangeError('Array buffer allocation failed');
         return get(length);
       };
-    const { bytes, uint32s, int64s } = systemMemory;
-    const memory: Memory = {
-      bytes: allocate(bytes),
-      uint32s: allocate(uint32s),
-      int64s: allocate(int64s),
-    };
+    const { bytes, uint32s } = systemMemory;
+    const memory: Memory = { bytes: allocate(bytes), uint32s: allocate(uint32s) };
     this.store = await openFileStore({
       ...{ path: DATA_FILE, disk: this.disk.disk, memory, ...this.clock.startProcess() },
       randomBits: () => 1 + Object.keys(this.files.contents()).length,
