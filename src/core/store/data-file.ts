@@ -169,9 +169,8 @@ export class DataFile {
   /**
    * Makes durable what a start has read, since a killed process may have left it in the page cache
    * only, and removes what is torn. Only the last commit can be in doubt: each one before it was
-   * synced before the next was begun. All of this is done again, whatever the file looks like: its
-   * sync may have failed in an earlier start. The order matters: a cut behind the bracket may leave
-   * a bracket with a rest behind it.
+   * synced before the next was begun. It is written again, since a sync of it may have failed. The
+   * cut comes first: a kill in between leaves a torn end, and no bracket with a rest behind it.
    */
   async begin(lastCommitAt: number): Promise<void> {
     const { end } = this.#chain;
@@ -179,10 +178,19 @@ export class DataFile {
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
     commit.write('\n]\n', commit.length - 1 - FILE_END.length);
     if (this.#look() !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
-    await this.#cut();
+    if (this.#identity.sizeBytes > this.sizeBytes) await this.#cut();
     this.#write(commit, lastCommitAt);
     this.#write(firstLine('in use'), 0);
     await this.#file.sync();
+  }
+
+  /** Tells the next start that a sync of this file has failed, as long as the system runs. */
+  markNotSynced(): void {
+    try {
+      this.#write(firstLine('not synced'), 0);
+    } catch {
+      // Then a start on this system may believe a second sync.
+    }
   }
 
   /** Writes that no commit will follow. */

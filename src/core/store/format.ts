@@ -51,10 +51,14 @@ export const LINE_BYTES = 128;
 const MAX_BATCH_PETS = 64;
 const MAX_BATCH_BYTES: number = 1 << 20;
 
-/** A file is in use from a start to a clean stop: only then may its end be torn. */
-export type Word = 'in use' | 'clean';
+/**
+ * What the first line says. A file is in use from a start to a clean stop: only then may its end be
+ * torn. After a sync that failed at a start, it says so to the next start, which must not believe
+ * the content before it is written anew: the system may report a second sync as a success.
+ */
+export type Word = 'in use' | 'clean' | 'not synced';
 
-const WORDS: readonly Word[] = ['in use', 'clean'];
+const WORDS: readonly Word[] = ['in use', 'clean', 'not synced'];
 
 /** Returns the first line of a file. */
 export function firstLine(word: Word): Buffer {

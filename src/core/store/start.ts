@@ -9,7 +9,8 @@
  *     nothing                                       a file without pets is made
  *     commits up to a torn one, or the file's end   the torn one is dropped; the last one is
  *                                                   written again, and synced
- *     another array, or another name of the file    a new file in the form of format.ts replaces it
+ *     another array, another name of the file, or   a new file in the form of format.ts replaces it
+ *     a file whose sync has failed
  *     damage, or anything else                      refused
  *
  * A refusal changes no pet.
@@ -139,7 +140,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   tables.keys.evicted = 0;
   const isCommits = content.form === 'commits';
   const found = new DataFile(deps, locked, isCommits ? content.chain : chainAtStart(), known);
-  if (isCommits && locked.stat().links === 1) {
+  if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
     try {
       await found.begin(content.lastCommitAt);
       logContent(deps, content);
@@ -148,6 +149,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       if (error instanceof NotOursError) throw error;
       const event = 'The data file cannot be made durable, and is replaced';
       logger('error', event, { cause: messageOf(error), file: path });
+      found.markNotSynced();
     }
   }
   const attributes = attributesOf(disk, path);

@@ -48,9 +48,9 @@ test('A file is an array with a pet a line, and a mark at the end of each commit
   assert.equal(content.keys.find(KEY), 3n);
 });
 
-test('The first line says one of two words', () => {
+test('The first line says one of three words', () => {
   assert.equal(firstLine('clean').toString(), `[${blanks('11110001101100001010110101001001')}\n`);
-  for (const word of ['in use', 'clean'] as const) {
+  for (const word of ['in use', 'clean', 'not synced'] as const) {
     assert.equal(wordOf(firstLine(word)), word);
   }
   assert.equal(wordOf(Buffer.from(`[${blanksOf(7)}\n`)), undefined);
