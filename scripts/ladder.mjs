@@ -69,10 +69,7 @@ async function judge(module) {
   if (!existsSync(module)) fail(`${module} does not exist`, 2);
   buildTests();
   console.error('About 15 s; longer for a store that makes many calls');
-  const verdict = await tryStore(module, progress).catch((/** @type {Error} */ error) => {
-    progress('');
-    return fail(`${module} cannot be judged: ${error.message}`, 2);
-  });
+  const verdict = await tryStore(module, progress);
   progress('');
   printProblems(verdict);
   printVerdicts([[basename(module), verdict]], isMarkdown);

@@ -24,9 +24,8 @@ import { tryStore } from './trial.mjs';
  * Returns a module whose store keeps the items in an array, and saves all of them.
  * @param {string} imports
  * @param {string} save An expression that saves `text` at `path`.
- * @param {string} [before] What is done once, when the store is opened.
  */
-function saving(imports, save, before = '') {
+function saving(imports, save) {
   return `import { readFile } from 'node:fs/promises';
 ${imports}
 export async function open(path) {
@@ -36,7 +35,6 @@ export async function open(path) {
       throw error;
     }),
   );
-  ${before}
   return {
     async add(item) {
       items.push(item);
@@ -88,38 +86,21 @@ export async function open(path) {
   const store = await ${opened};
   return {
     add: (item) => store.create({ name: JSON.stringify(item), categoryId: BigInt(item.id) }),
-    all: () => JSON.parse(store.list({ limit: 1000 }).text).map(({ name }) => JSON.parse(name)),
+    async all() {
+      const { text } = await store.list({ limit: 1000 });
+      return JSON.parse(text).map(({ name }) => JSON.parse(name));
+    },
     close: () => store.close?.(),
   };
 }
 `;
 }
 
-/** Two writes of one file at the same time are not safe, its page says. */
-const IN_TURN = 'let last = Promise.resolve();';
-
 /** @type {readonly Peer[]} */
 const PEERS = [
   {
     name: 'fs.writeFileSync',
     text: saving("import fs from 'node:fs';", 'fs.writeFileSync(path, text)'),
-  },
-  {
-    name: 'fs.promises.writeFile',
-    text: saving(
-      "import { writeFile } from 'node:fs/promises';",
-      '(last = last.catch(() => undefined).then(() => writeFile(path, text)))',
-      IN_TURN,
-    ),
-  },
-  {
-    name: 'steno',
-    library: 'steno@4.0.2',
-    text: saving(
-      "import { Writer } from 'steno';",
-      'writer.write(text)',
-      'const writer = new Writer(path);',
-    ),
   },
   { name: 'lowdb', library: 'lowdb@7.0.1', text: LOWDB },
   {
@@ -158,7 +139,7 @@ export async function judgePeers(isMarkdown) {
       }
       const module = join(own, 'store.mjs');
       writeFileSync(module, text);
-      const verdict = await tryStore(module, (what) => progress(`${name}: ${what}`));
+      const verdict = await tryStore(module, (what) => progress(what && `${name}: ${what}`));
       verdicts.push([library?.replace('@', ' ') ?? name, verdict]);
       progress('');
       if (verdict.problems.length + verdict.notes.length > 0) console.log(`${name}:`);

@@ -11,6 +11,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { fail } from '../build.mjs';
 import { loadDiskImage, loadLosses, loadShown, loadSurvival } from '../ladder/built.mjs';
 import { endingWithThis, withTemporaryFolder } from '../temporary-folder.mjs';
 import { ITEMS, LAST_ITEM } from './process.mjs';
@@ -65,18 +66,28 @@ const LEAST_PATIENCE_MS = 2_000;
 /** A reader that has opened so many stores is replaced: not each of them frees all it has. */
 const READS = 300;
 
+/** A store about which a trial says nothing. */
+class NotJudgedError extends Error {}
+
 /**
- * Rejects if the module cannot be loaded, or its store acknowledges nothing.
+ * Tries a store. Ends the process with the exit code 2 if its module cannot be loaded, or it
+ * acknowledges nothing.
  * @param {string} module The path of a module that exports `open(path)`.
  * @param {(text: string) => void} progress
  * @returns {Promise<Verdict>}
  */
-export function tryStore(module, progress) {
+export async function tryStore(module, progress) {
   // States in memory: the model says what a disk would keep.
   const parent = existsSync('/dev/shm') ? '/dev/shm' : undefined;
-  return withTemporaryFolder('judge', parent, (folder) => {
-    return new Trial(module, folder, progress).run();
-  });
+  try {
+    return await withTemporaryFolder('judge', parent, (folder) => {
+      return new Trial(module, folder, progress).run();
+    });
+  } catch (error) {
+    if (!(error instanceof NotJudgedError)) throw error;
+    progress('');
+    return fail(`${module} cannot be judged: ${error.message}`, 2);
+  }
 }
 
 class Trial {
@@ -116,7 +127,7 @@ class Trial {
     if (moments.at(-1)?.acknowledged.length === 0) {
       const said = life.steps.flatMap((step) => (step.op === 'note' ? step.what : []));
       const why = said.find((what) => what !== 'add') ?? 'no add settles';
-      throw new Error(`its store acknowledges nothing, so it can lose nothing: ${why}`);
+      throw new NotJudgedError(`its store acknowledges nothing, so it can lose nothing: ${why}`);
     }
     this.#readers.start(this.#patienceMs);
     try {
@@ -202,12 +213,12 @@ class Trial {
     /** @type {Life} */
     const life = await new Promise((resolve, reject) => {
       child.once('message', (/** @type {Life | { unusable: string }} */ message) => {
-        if ('unusable' in message) reject(new Error(message.unusable));
+        if ('unusable' in message) reject(new NotJudgedError(message.unusable));
         else resolve(message);
       });
       // Unlike the exit, it comes after the last message.
       child.once('disconnect', () =>
-        reject(new Error(`The process of the store ends early: ${child.errors()}`)),
+        reject(new NotJudgedError(`the process of the store ends early: ${child.errors()}`)),
       );
     });
     rmSync(root, { recursive: true, force: true });
