@@ -14,6 +14,7 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { unescape } from 'node:querystring';
 import { pathToFileURL } from 'node:url';
 
 export type PetStatus = 'available' | 'pending' | 'sold';
@@ -123,7 +124,7 @@ async function respond(store: Store, apiKey: string, request: IncomingMessage): 
   const [path = '', query = ''] = (request.url ?? '').split(/\?(.*)/s);
   const match = /^\/v1\/pets(?:\/([^/]+))?$/.exec(path);
   if (match === null) throw new HttpError(404, 'unknown_path', `There is no ${path}`);
-  const petId = match[1];
+  const petId = match[1] && unescape(match[1]);
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   if (method === 'GET' && petId !== undefined) return getPet(store, petId);
   if (method === 'GET') return listPets(store, new URLSearchParams(query));

@@ -138,7 +138,7 @@ export const ROWS: readonly Row[] = [
     loses: ['power failure', 'second process'],
     answer: {
       file: 'read-data-file.ts',
-      text: 'const isChained = said !== -1 && zlib.crc32(mark, said) === crc;',
+      text: 'const isProven = zlib.crc32(window.subarray(start, end - MARK_LINE_BYTES), crc) === said;',
     },
   },
   {
