@@ -1,7 +1,7 @@
 /**
  * src/extras/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files and
  * the rules for alerts.
- * src/extras/ops/README.md: each program accepts its block, a proxy serves the service with it, and
+ * src/extras/ops/README.md: each program accepts its file, a proxy serves the service with it, and
  * a start waits as the systemd unit says.
  */
 
@@ -220,27 +220,29 @@ test('The query for API keys returns the last use of each name, across restarts'
   assertRules(t, [exampleOf(series, blockOf(MONITORING, 'promql'), expected)]);
 });
 
-const OPERATIONS = 'src/extras/ops/README.md';
 const ADDRESS = '127.0.0.1:8080';
 
-/** A proxy, and its configuration: the block of the page for this machine, and what it needs. */
+/** A proxy, and its configuration: its file for this machine, and what else it needs. */
 interface Proxy {
   readonly program: string;
+  /** Below `scripts/proxies`. */
+  readonly file: string;
   readonly scheme: 'http' | 'https';
-  configuration(block: Block, folder: string, port: number): string;
+  configuration(adapt: Adapt, folder: string, port: number): string;
   /** The arguments before the file: to check it, and to serve with it. */
   readonly check: readonly string[];
   readonly serve: readonly string[];
 }
 
-/** Returns the block of the page with these texts replaced. */
-type Block = (texts: Readonly<Record<string, string>>) => string;
+/** Returns the file's text with these texts replaced. */
+type Adapt = (texts: Readonly<Record<string, string>>) => string;
 
 const NGINX: Proxy = {
   program: 'nginx',
+  file: 'nginx.conf',
   scheme: 'https',
-  configuration(block, folder, port) {
-    const server = block({
+  configuration(adapt, folder, port) {
+    const server = adapt({
       '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
       '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
       'listen 443': `listen 127.0.0.1:${port}`,
@@ -256,19 +258,21 @@ const NGINX: Proxy = {
 
 const CADDY: Proxy = {
   program: 'caddy',
+  file: 'Caddyfile',
   scheme: 'http',
   // With the name of a host Caddy would ask for a certificate.
-  configuration: (block, _folder, port) =>
-    `{\n\tadmin off\n}\n${block({ 'pets.example {': `http://127.0.0.1:${port} {` })}`,
+  configuration: (adapt, _folder, port) =>
+    `{\n\tadmin off\n}\n${adapt({ 'pets.example {': `http://127.0.0.1:${port} {` })}`,
   check: ['validate', '--adapter', 'caddyfile', '--config'],
   serve: ['run', '--adapter', 'caddyfile', '--config'],
 };
 
 const HAPROXY: Proxy = {
   program: 'haproxy',
+  file: 'haproxy.cfg',
   scheme: 'https',
-  configuration: (block, folder, port) =>
-    block({
+  configuration: (adapt, folder, port) =>
+    adapt({
       '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
       'bind :443': `bind 127.0.0.1:${port}`,
       // Once: a service that a busy machine holds up for some seconds would count as down.
@@ -297,23 +301,23 @@ for (const [proxy, prefix] of PROXIES) {
   const { program, scheme } = proxy;
   const where = prefix === '' ? 'without a prefix' : 'under a prefix';
 
-  test(`${program} accepts its block, and serves with it ${where}`, needs(program), async (t) => {
+  test(`${program} accepts its file, and serves with it ${where}`, needs(program), async (t) => {
     const [folder, port] = [tempDir(t), await freePort()];
     const service = await openService(t, { prefix });
-    const block: Block = (texts) => {
+    const adapt: Adapt = (texts) => {
       // As the page says.
-      let text = blockOf(OPERATIONS, program).replaceAll('/shop/', `${prefix}/`);
+      let text = readText(`scripts/proxies/${proxy.file}`).replaceAll('/shop/', `${prefix}/`);
       for (const [from, to] of Object.entries({
         [ADDRESS]: `127.0.0.1:${service.port}`,
         ...texts,
       })) {
-        assert.ok(text.includes(from), `The block has no ${from}`);
+        assert.ok(text.includes(from), `${proxy.file} has no ${from}`);
         text = text.replaceAll(from, to);
       }
       return text;
     };
     const file = join(folder, 'config');
-    writeFileSync(file, proxy.configuration(block, folder, port));
+    writeFileSync(file, proxy.configuration(adapt, folder, port));
     writeFileSync(join(folder, 'cert.pem'), CERTIFICATE_PEM);
     writeFileSync(join(folder, 'key.pem'), KEY_PEM);
     writeFileSync(join(folder, 'both.pem'), CERTIFICATE_PEM + KEY_PEM);
