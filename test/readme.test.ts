@@ -169,18 +169,6 @@ test('Each quote of the tour is in its file, line by line', () => {
   }
 });
 
-test("The ladder's table of the tour has a cross where that of the ladder's page has losses", () => {
-  const rows = rowsOf('src/ladder/README.md', 'Row').map(([name, ...cells]) => {
-    // Without the last two cells, which are speeds.
-    const losses = cells.slice(0, 5).map((cell) => {
-      if (cell.startsWith('**')) return '✗';
-      return cell.startsWith('0/') ? '' : cell;
-    });
-    return [name, ...losses];
-  });
-  assert.deepEqual(rowsOf(TOUR, 'Row'), rows);
-});
-
 test('Each script begins with comments that say how to read it', () => {
   const scripts = paths.filter((path) => path.endsWith('.script'));
   assert.ok(scripts.length > 10);
