@@ -62,7 +62,7 @@ test('The README lists every error code, each in a row with its status', () => {
 function rowsOf(page: string, title: string): readonly (readonly string[])[] {
   const [, table = ''] = pages.get(page)!.split(`\n| ${title} |`);
   const [, ...rows] = table.split('\n\n')[0]!.split('\n').slice(1);
-  assert.ok(rows.length > 5, `${page} has a table ${title}`);
+  assert.ok(rows.length >= 5, `${page} has a table ${title}`);
   return rows.map((row) =>
     row
       .split('|')
@@ -145,6 +145,22 @@ test('Each chapter of the tour takes its time at about 225 lines of code an hour
   )!;
   for (const [index, titles] of [core, [...hoursOf.keys()]].entries()) {
     assert.ok(Math.abs(sum(titles) - Number(said[index + 1])) <= 1, `${sum(titles)} hours`);
+  }
+});
+
+test('The tour names the rows of the ladder that lose a pet, as the table of its page has them', () => {
+  const page = 'src/ladder/README.md';
+  const [, head = ''] = /^\| Row (\|.*)$/m.exec(pages.get(page)!) ?? [];
+  const faults = head.split('|').map((cell) => cell.trim());
+  const cells = rowsOf(page, 'Row');
+  for (const [fault = '', said = ''] of rowsOf(TOUR, 'After')) {
+    const column = faults.indexOf(fault);
+    assert.ok(column > 0, fault);
+    const nameOf = ([name = '']: readonly string[]): string => name.replace('· ', '');
+    const lost = cells.filter((row) => row[column]!.startsWith('**')).map(nameOf);
+    const kept = cells.map(nameOf).filter((name) => !lost.includes(name));
+    const expected = kept.length < lost.length ? `all, except ${kept.join(', ')}` : lost.join(', ');
+    assert.equal(said, expected, fault);
   }
 });
 
