@@ -3,7 +3,7 @@
  *
  *     npm test -- [PART…] [options]
  *
- *     PART         only test files whose paths contain one of these parts, such as journal
+ *     PART         only test files whose paths contain one of these parts, such as pet-text
  *     --only NAME  only tests whose names contain this text
  *     --all        all cases instead of a sample, with the day's seed
  *     --slow       shows the longest tests at the end

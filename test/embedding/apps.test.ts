@@ -187,6 +187,20 @@ for (const [events, ...expected] of ROWS) {
   });
 }
 
+test('An app whose store did not open says so, and no longer that it is starting', async (t) => {
+  // A folder is no data file.
+  const app = createApp({ dataFile: tempDir(t), apiKeys: [KEY] });
+  await assert.rejects(app.open());
+  const message = 'The service did not start';
+  await assert.rejects(app.pets.list(), { name: 'StoreUnavailableError', message });
+  await assert.rejects(app.pets.create({ name: 'Rex', categoryId: 7 }), { message });
+  const port = await listenFor(t, createHttpServer(app.listener));
+  const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+  assert.deepEqual([ready.status, ((await ready.json()) as Error).message], [503, message]);
+  await app.close();
+  await assert.rejects(app.pets.list(), { message: STOPPING });
+});
+
 test('An app drains and closes its store, and does not open after it was closed', async (t) => {
   let drains = 0;
   const { app } = await openService(t, {

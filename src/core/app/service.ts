@@ -1,6 +1,6 @@
 /**
- * The service as a value: three operations on pets and two health checks, over HTTP and as
- * functions. With ten lines of node:http it is a server:
+ * The service as a value: three operations on pets, over HTTP and as functions, and two health
+ * checks. With a few lines it is a server:
  *
  *     const service = createService({
  *       store: () => openFileStore({ path: 'pets.json' }),
@@ -14,6 +14,7 @@
  *
  *     state     entered by           list, get             create         /readyz
  *     starting  createService        503 starting          503 starting   503 starting
+ *     failed    open, if it rejects  503 did not start     503 did not …  503 did not start
  *     open      open, when it has    the store's response  the store's    200, or 503 with the
  *               its store                                  response       store's reason
  *     stopping  drain, close, in     as before; without a  503 stopping   503 stopping
@@ -59,6 +60,15 @@ export interface Service {
   close(): Promise<void>;
 }
 
+type State =
+  | { readonly name: 'starting' | 'failed' }
+  | { readonly name: 'open'; readonly store: PetStore }
+  | { readonly name: 'stopping'; readonly store: PetStore | undefined };
+
+function whyUnavailable({ name }: State): string {
+  return `The service ${name === 'failed' ? 'did not start' : `is ${name}`}`;
+}
+
 /**
  * Returns a service that responds with 503 to whatever needs the store, until it is opened. Throws
  * a TypeError that names all that is wrong with the options.
@@ -69,24 +79,28 @@ export function createService(options: ServiceOptions): Service {
   const logger = safeLogger(options.log ?? warningLogger);
   let keys = createKeyring(options.apiKeys);
   const given = typeof options.store === 'function' ? undefined : options.store;
-  let store: PetStore | undefined;
-  let isStopping = false;
+  let state: State = { name: 'starting' };
   let opening: Promise<void> | undefined;
   let resolveLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (resolveLost = resolve));
   const closing = new AbortController();
 
-  const whyUnavailable = (): string => `The service is ${isStopping ? 'stopping' : 'starting'}`;
+  const openStore = (): PetStore | undefined => ('store' in state ? state.store : undefined);
+  const isStopping = (): boolean => state.name === 'stopping';
   const storeForRead = (): PetStore => {
+    const store = openStore();
     if (store !== undefined) return store;
-    throw new StoreUnavailableError(whyUnavailable());
+    throw new StoreUnavailableError(whyUnavailable(state));
   };
   const storeForCreate = (): PetStore => {
-    if (isStopping) throw new StoreUnavailableError(whyUnavailable());
-    return storeForRead();
+    if (state.name === 'open') return state.store;
+    throw new StoreUnavailableError(whyUnavailable(state));
   };
   const unreadiness = (): string | undefined =>
-    store === undefined || isStopping ? whyUnavailable() : store.unreadiness();
+    state.name === 'open' ? state.store.unreadiness() : whyUnavailable(state);
+  const stop = (): void => {
+    state = { name: 'stopping', store: openStore() };
+  };
 
   const operations: Operation[] = [];
   const extension: Extension =
@@ -121,7 +135,7 @@ export function createService(options: ServiceOptions): Service {
     policies: extension.policies ?? [],
     hintFor: (path, request) => extension.hintFor?.(path, request) ?? '',
     bodyLimitBytes,
-    isStopping: () => isStopping,
+    isStopping,
     toHttpError: fromStoreError,
     onFailure(error, { request, path }) {
       const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
@@ -134,8 +148,14 @@ export function createService(options: ServiceOptions): Service {
   const open = async (): Promise<void> => {
     closing.signal.throwIfAborted();
     const { store: opener } = options;
-    store = typeof opener === 'function' ? await opener(closing.signal) : opener;
-    void store.lost?.then(resolveLost);
+    try {
+      const store = typeof opener === 'function' ? await opener(closing.signal) : opener;
+      state = { name: isStopping() ? 'stopping' : 'open', store };
+      void store.lost?.then(resolveLost);
+    } catch (error) {
+      if (!isStopping()) state = { name: 'failed' };
+      throw error;
+    }
   };
 
   return {
@@ -149,18 +169,18 @@ export function createService(options: ServiceOptions): Service {
       extension.onApiKeys?.();
     },
     drain() {
-      store?.drain?.();
-      isStopping = true;
+      openStore()?.drain?.();
+      stop();
     },
-    durability: () => store?.durability?.(),
-    isWriting: () => store?.isWriting?.() ?? false,
+    durability: () => openStore()?.durability?.(),
+    isWriting: () => openStore()?.isWriting?.() ?? false,
     async close() {
-      isStopping = true;
+      stop();
       extension.close?.();
       closing.abort();
       // If `open` failed, its caller has the error already, and no resource is held.
       await opening?.catch(() => undefined);
-      await (store ?? given)?.close();
+      await (openStore() ?? given)?.close();
     },
   };
 }

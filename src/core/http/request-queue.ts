@@ -23,7 +23,7 @@
  * For example, a client sends a create and 20 reads in 2 KiB, and node:http parses all of them at
  * once. The create is served, the reads wait, and the connection is not read while they do. So of
  * each client the service holds what one read of 64 KiB brings, whatever the client sends: up to
- * 2,260 requests, in 10 MB. That is enough behind a proxy that does not pipeline. It is no defence
+ * 3,640 requests, in 10 MB. That is enough behind a proxy that does not pipeline. It is no defence
  * against a thousand clients that do.
  */
 

@@ -138,8 +138,8 @@ export class DataFile {
   }
 
   /**
-   * Writes a commit with these lines behind the last one, and makes it durable, right after a check
-   * that the file is ours. Rejects if memory fails: then nothing was written.
+   * Writes a commit with these lines behind the last one, and makes it durable. The caller has just
+   * called `check`. Rejects if memory fails: then nothing was written.
    */
   async append(lines: string): Promise<Appended> {
     const { end } = this.#chain;

@@ -7,12 +7,12 @@
  * A create has one of three outcomes: stored; refused, and nothing of it will ever appear; or
  * unknown, after a commit that may be on the disk or not: that commit is the *doubt*.
  *
- * The store never repairs its file in place. If something is wrong with it, a new one is written
- * from memory, which has every acknowledged pet.
+ * In place, a commit that was not written whole is cut off again. If anything else is wrong with
+ * the file, a new one is written from memory, which has every acknowledged pet.
  *
  *     state      creates get       leaves it
- *     working    201               a sync or a roll-back fails, nothing is at the path any more:
- *                                  repairing. Another file is there, or this one was changed, or
+ *     working    201; 503 if it    a sync or a roll-back fails, nothing is at the path any more:
+ *                is rolled back    repairing. Another file is there, or this one was changed, or
  *                                  memory fails after a sync: ended. With the doubt, if the fault
  *                                  is met after the write
  *     repairing  503; 500 if the   a new file, with the doubt as its last commit, is durable in its
@@ -23,7 +23,8 @@
  *     closed     503; 500 if the   never
  *                key is in doubt
  *
- * One thing is done at a time: a commit, a check once a second, a try to repair or to save.
+ * A full queue, and a close in progress, refuse creates in any state. One thing is done at a time:
+ * a commit, a check once a second, a try to repair or to save.
  */
 
 import { randomInt } from 'node:crypto';

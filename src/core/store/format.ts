@@ -1,7 +1,7 @@
 /**
  * The data file as text: one JSON array, to whose end each commit is written.
  *
- *     [··32 blanks··␊                                       the first line: in use, or clean
+ *     [··32 blanks··␊                                       the first line: its word
  *     {"id":1,"name":"Rex","categoryId":7}··32 blanks··␊    a commit of one pet
  *     ,{"id":2,"name":"Tom","categoryId":7}␊                a commit of two pets
  *     ,{"id":3,"name":"Kit","categoryId":1,"idempotencyKey":"<32 hex digits>"}··32 blanks··␊
@@ -12,7 +12,7 @@
  * the mark, earlier marks included. So the last mark proves everything before it, and each commit
  * can be proven by itself from the mark before it. Any 32 blanks at the end of a line are a mark,
  * since no pet's text ends in blanks. The blanks of the first line are outside the chain: they are
- * one of two words.
+ * one of three words.
  *
  * A line has the pet as it is sent, and as a last member, which is never sent, the hash of the
  * idempotency key with which it was created. So a key is durable with its pet, or neither is.

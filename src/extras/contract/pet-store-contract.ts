@@ -1,5 +1,5 @@
 /**
- * The contract of PetStore (model/pet-store.ts) as a suite of tests for every implementation.
+ * The contract of PetStore (core/pets/pet-store.ts) as a suite of tests for every implementation.
  *
  * The author of another store calls it in a node:test file. The function passed is called for each
  * test, and returns another one, which opens the store:

@@ -2,7 +2,7 @@
  * The parser of node:http, stopped from its inside.
  *
  * node:http reads up to 64 KiB at once, parses all of it, and emits an event for each request in
- * it: 1,900 of the shortest ones. There is no documented way to stop it in between, and `pause` or
+ * it: 3,640 of the shortest ones. There is no documented way to stop it in between, and `pause` or
  * `destroy` within an event does not. But the parser, llhttp, asks after each header whether to go
  * on, and the answer is what `onIncoming` returns. With HPE_PAUSED the parser stops there, and
  * node:http emits a `clientError` with that code and the bytes that were not parsed. Later

@@ -4,7 +4,7 @@
  * turn comes. Connections that wait only for others are served in the order of waiting, one request
  * of each.
  *
- * For example, a client sends 1,900 requests in 64 KiB, which is what node:http reads at once. The
+ * For example, a client sends 3,640 requests in 64 KiB, which is what node:http reads at once. The
  * first one is served. The parser stops after the header of the second one, which waits, and the
  * rest stays bytes. When the first response has gone out, the connection lines up behind others
  * that wait. In its turn the second request is served, and the third one is parsed. By itself,
