@@ -332,8 +332,8 @@ function commandsOf(page: string): readonly (readonly [string, string])[] {
 }
 
 test('The pages name the version of package.json', () => {
-  const named = [...all.matchAll(/petstore-([0-9.]+)\.tgz|^Petstore ([0-9.]+) listens/gm)];
-  assert.ok(named.length >= 4);
+  const named = [...all.matchAll(/petstore-([0-9][\w.-]*)\.tgz|^Petstore ([0-9]\S*) listens/gm)];
+  assert.ok(named.length >= 3);
   for (const [text, tarball, greeting] of named) assert.equal(tarball ?? greeting, VERSION, text);
 });
 
