@@ -18,8 +18,8 @@ const DIST: string = dirname(SERVER_JS);
 
 /** The requests, each with the most files and functions of the core, and of an app. */
 const WAYS = [
-  ['GET of a list', requestOf('GET /v1/pets'), [16, 53], [20, 58]],
-  ['POST of a pet', CREATE, [31, 133], [33, 138]],
+  ['GET of a list', requestOf('GET /v1/pets'), [14, 49], [19, 59]],
+  ['POST of a pet', CREATE, [28, 122], [32, 131]],
 ] as const;
 
 type Started = Awaited<ReturnType<typeof startApp>>;
