@@ -318,12 +318,14 @@ export class FileStore implements PetStore {
       return this.#refuse(creates, error);
     }
     if (appended.kind === 'rolled back') {
-      // Another program may have changed the file between the look and the write.
+      // If another program has changed the file between the look and the write, no create is tried
+      // on it again.
       await this.#try();
       return this.#refuse(creates, appended.cause);
     }
     if (appended.kind === 'durable') await this.#publish(commit, file);
     else await this.#beginRepair(appended.cause, file, commit);
+    // Either way, memory has the commit now, or the state has it as its doubt.
     if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
     return commit.pets.map((pet) => ({ result: pet }));
   }
