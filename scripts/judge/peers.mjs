@@ -124,7 +124,7 @@ const PEERS = [
 
 /** @param {boolean} isMarkdown */
 export async function judgePeers(isMarkdown) {
-  console.error('About 3 minutes');
+  console.error('About 2 minutes');
   /** @type {[name: string, verdict: Verdict][]} */
   const verdicts = [];
   await withTemporaryFolder('peers', undefined, async (folder) => {
