@@ -22,13 +22,18 @@ import { readCommandLine, readDataFilePath, type Command, type Context } from '.
 import { dataFileOf, PROCESS_SETTINGS } from './config.ts';
 import { copyPets, initEtcd } from './etcd.ts';
 import { diskWithProgress } from './progress.ts';
+import { READ_METRICS } from './read-api-keys.ts';
 import type { Setting } from './setting.ts';
 
 type Row = readonly [args: string, help: string, load: () => Command | Promise<Command>];
 
 /** What may follow the name of each command, its line in the help, and how to load it. */
 export const COMMANDS: Readonly<Record<string, Row>> = {
-  'make-key': ['[name]', 'print a new API key, and its line for the API keys file', () => makeKey],
+  'make-key': [
+    '[name] [read-metrics]',
+    'print a new API key, and its line for the API keys file',
+    () => makeKey,
+  ],
   'check-data': ['[file]', 'check a data file, and change nothing', () => checkData],
   backup: ['FILE', 'copy the data file, also beside a running service', () => backup],
   import: [
@@ -86,20 +91,24 @@ function shownDefault(value: unknown): string {
 
 /** Prints a new API key for the client, and the line with its digest for the API keys file. */
 const makeKey: Command = {
-  usage: `Usage: petstore make-key [NAME]
+  usage: `Usage: petstore make-key [NAME] [read-metrics]
 
-Prints a new API key for the client, and its line for the API keys file.
+Prints a new API key for the client, and its line for the API keys file. With read-metrics, the key
+opens only the metrics.
 `,
-  operands: 1,
-  read({ operands: [name], mistakes }, { print }) {
+  operands: 2,
+  read({ operands, mistakes }, { print }) {
+    const right = operands.at(-1) === READ_METRICS ? ` ${READ_METRICS}` : '';
+    const [name, more] = right === '' ? operands : operands.slice(0, -1);
     const mistake = name === undefined ? undefined : keyNameMistake(name);
     if (mistake !== undefined) mistakes.push(`NAME ${mistake}`);
+    if (more !== undefined) mistakes.push(`What follows NAME must be ${READ_METRICS}`);
     return async () => {
       const key = createApiKey();
       const digest = crypto.hash('sha256', key, 'hex');
       print(`# The API key, for the client:\n${key}`);
       print('# Its line, for the API keys file:');
-      print(`${name === undefined ? '' : `${name}: `}sha256:${digest}`);
+      print(`${name === undefined ? '' : `${name}: `}sha256:${digest}${right}`);
     };
   },
 };

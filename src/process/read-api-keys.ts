@@ -16,6 +16,9 @@ import { disguiseOf, IN_QUOTES, errorTexts, type OptionError } from '../core/bas
 import { userName } from '../core/base/system.ts';
 import type { GivenText } from './setting.ts';
 
+/** The only right that a line may give to its key. */
+export const READ_METRICS = 'read-metrics';
+
 export interface ApiKeySource {
   /** Keys, separated by commas: the environment variable. */
   readonly list?: GivenText | undefined;

@@ -115,6 +115,8 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ],
   ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
   ['make-key sha256', {}, 2, 'petstore: NAME must not be sha256\n'],
+  ['make-key a b', {}, 2, 'petstore: What follows NAME must be read-metrics\n'],
+  ['make-key a b read-metrics', {}, 2, /^petstore: Unexpected argument \d: see --help\n/],
   ['check-data -h', {}, 0, /^Usage: petstore check-data \[FILE\]\n/],
   ['check-data none.json', {}, 1, /^petstore: There is no data file .*none\.json\n$/],
   ['check-data', {}, 1, NO_FILE],
@@ -247,18 +249,23 @@ test(
   },
 );
 
-test('make-key prints another API key each time, and its line, with a name if one is given', async () => {
-  const keys: string[] = [];
-  for (const args of [[], ['shop-2026']]) {
+test('make-key prints another API key each time, and its line, with the name and the right that are given', async () => {
+  const lines: readonly (readonly [args: readonly string[], name: string, right: string])[] = [
+    [[], '', ''],
+    [['shop-2026'], 'shop-2026: ', ''],
+    [['read-metrics'], '', ' read-metrics'],
+    [['prometheus', 'read-metrics'], 'prometheus: ', ' read-metrics'],
+  ];
+  const keys = new Set<string>();
+  for (const [args, name, right] of lines) {
     const { stdout } = await runScript('start.mjs', ['make-key', ...args]);
-    const [, key = '', name, digest] =
-      /^# .*\n(\S{32,})\n# .*\n(.*)sha256:(.*)\n$/.exec(stdout) ?? [];
-    assert.equal(name, args.map((arg) => `${arg}: `).join());
-    assert.equal(digest, createHash('sha256').update(key).digest('hex'));
+    const [, key = '', line] = /^# .*\n(\S{32,})\n# .*\n(.*)\n$/.exec(stdout) ?? [];
+    const digest = createHash('sha256').update(key).digest('hex');
+    assert.equal(line, `${name}sha256:${digest}${right}`);
     assert.deepEqual(apiKeyErrors([key], 'keys'), []);
-    keys.push(key);
+    keys.add(key);
   }
-  assert.notEqual(keys[0], keys[1]);
+  assert.equal(keys.size, lines.length);
 });
 
 test('A Node.js that is older than package.json demands is refused', async (t) => {
