@@ -16,11 +16,9 @@ import {
   isPetStatus,
   joinMembers,
   EXPECTED_STATUS,
-  PET_STATUSES,
   type NewPet,
   type Pet,
   type PetStatus,
-  type StoredPet,
 } from './pet.ts';
 
 /**
@@ -77,11 +75,6 @@ export function formatPets(texts: readonly string[]): string {
 /** Returns the text of each pet in a list that formatPets wrote. */
 export function splitPets(text: string): readonly string[] {
   return text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
-}
-
-/** Returns the pet that has the text that formatPet wrote, in which the status comes last. */
-export function storedPet(id: bigint, text: string): StoredPet {
-  return { id, text, status: PET_STATUSES.find((one) => text.endsWith(`,"status":"${one}"}`)) };
 }
 
 /**

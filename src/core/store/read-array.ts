@@ -117,7 +117,7 @@ const [OPENING_BRACE, CLOSING_BRACE, QUOTE, BACKSLASH] = Buffer.from('{}"\\');
 
 /** Adds a pet, or returns why it cannot. */
 function addPet({ pets, keys }: Tables, keysEndAt: number, pet: FilePet): string | undefined {
-  const { id, status, idempotencyKey: key } = pet;
+  const { id, idempotencyKey: key } = pet;
   if (id <= pets.lastId) {
     return `id ${id} does not come after ${pets.lastId}: ids must be ascending`;
   }
@@ -126,7 +126,7 @@ function addPet({ pets, keys }: Tables, keysEndAt: number, pet: FilePet): string
   }
   const text = stringifyPet(pet);
   if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
-  pets.append({ id, text, status });
+  pets.append({ id, text });
   if (key !== undefined) keys.add(key, id, keysEndAt);
   return undefined;
 }
