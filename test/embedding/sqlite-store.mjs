@@ -60,6 +60,6 @@ export function openSqliteStore(path) {
   };
 }
 
-function toPet({ id, status, members }) {
-  return { id, text: petstore.formatPet(id, members), status: status ?? undefined };
+function toPet({ id, members }) {
+  return { id, text: petstore.formatPet(id, members) };
 }

@@ -1,24 +1,19 @@
 /** A rung as a PetStore, with what the listener of rung 1 does instead: it checks each NewPet. */
 
 import type { Store } from '../../src/ladder/1-plain.ts';
-import type { PetStatus, StoredPet } from '../../src/core/pets/pet.ts';
+import type { PetStatus } from '../../src/core/pets/pet.ts';
 import { CLOSED, StoreUnavailableError, type PetStore } from '../../src/core/pets/pet-store.ts';
-import { formatMembers, parsePet, readNewPet } from '../../src/core/pets/pet-text.ts';
+import { formatMembers, readNewPet } from '../../src/core/pets/pet-text.ts';
 
 export function asPetStore(store: Store): PetStore {
   const creating = new Set<Promise<unknown>>();
   let isClosed = false;
-  const petOf = (text: string): StoredPet => {
-    const { id, status } = parsePet(text);
-    return { id, text, status };
-  };
   return {
     async list(query) {
       return store.list(query);
     },
     async get(id) {
-      const pet = store.get(id);
-      return pet && petOf(pet.text);
+      return store.get(id);
     },
     async create(newPet) {
       if (isClosed) throw new StoreUnavailableError(CLOSED);
@@ -27,7 +22,7 @@ export function asPetStore(store: Store): PetStore {
       formatMembers(values);
       const created = store.create(values);
       creating.add(created);
-      return petOf((await created).text);
+      return created;
     },
     count() {
       const count = (status?: PetStatus): number => {

@@ -9,7 +9,6 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../../src/core/pets/pet-store.ts';
-import { storedPet } from '../../src/core/pets/pet-text.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 import { KeyedCreates } from '../../src/core/store/keyed-creates.ts';
 import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
@@ -27,7 +26,7 @@ function start(doubt?: OutcomeUnknownError) {
   const tables = { pets: new PetTable(), keys: new IdempotencyKeys(systemClock) };
   const keyed = new KeyedCreates(tables, () => doubt, queue);
   const store = (): void => {
-    tables.pets.append({ id: 1n, text: petText(1), status: undefined });
+    tables.pets.append({ id: 1n, text: petText(1) });
     tables.keys.add(KEY, 1n, Infinity);
   };
   return { keyed, store };
@@ -74,7 +73,7 @@ for (const [bytes, count] of [
     const { keyed } = start();
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
-    const create = (): Promise<StoredPet> => ended.then(() => storedPet(1n, petText(1)));
+    const create = (): Promise<StoredPet> => ended.then(() => ({ id: 1n, text: petText(1) }));
     const createOnce = () => keyed.createOnce(REX, KEY, bytes, create);
     // The first one does not wait.
     const waiting = Array.from({ length: 1 + count }, createOnce);

@@ -12,7 +12,6 @@ import {
   StoreUnavailableError,
   type CreateOnceResult,
 } from '../../src/core/pets/pet-store.ts';
-import { storedPet } from '../../src/core/pets/pet-text.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 import { DataFile } from '../../src/core/store/data-file.ts';
 import { FileStore } from '../../src/core/store/file-store.ts';
@@ -128,7 +127,7 @@ const SLIPS: readonly (readonly [file: string, case_: string, what: string, slip
     createsOnce((creating) =>
       creating.catch((error: Error) => {
         if (!(error instanceof KeyReusedError)) throw error;
-        return { pet: storedPet(2n, ''), isReplayed: true };
+        return { pet: { id: 2n, text: '' }, isReplayed: true };
       }),
     ),
   ],

@@ -16,11 +16,9 @@ import {
   isPetStatus,
   joinMembers,
   EXPECTED_STATUS,
-  PET_STATUSES,
   type NewPet,
   type Pet,
   type PetStatus,
-  type StoredPet,
 } from './pet.ts';
 
 /**
@@ -79,11 +77,6 @@ export function splitPets(text: string): readonly string[] {
   return text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
 }
 
-/** Returns the pet that has the text that formatPet wrote, in which the status comes last. */
-export function storedPet(id: bigint, text: string): StoredPet {
-  return { id, text, status: PET_STATUSES.find((one) => text.endsWith(`,"status":"${one}"}`)) };
-}
-
 /**
  * Returns the NewPet in a JSON text. Other members, such as `id`, are ignored. Of duplicate members
  * the last one counts. Throws a SyntaxError or InvalidPetError.
@@ -99,17 +92,22 @@ export function parsePet(text: string): Pet {
   return readObject(value, literals, 'a pet', (members) => readPet(members));
 }
 
-/** A Pet of a data file, with all its members as they were read. */
+/** A Pet of a data file. */
 export interface FilePet extends Pet {
-  readonly more: Readonly<Record<string, unknown>>;
+  /** False if it got its id from the reader. */
+  readonly hasId: boolean;
+  /** As it was read: unchecked. */
+  readonly idempotencyKey: unknown;
 }
 
 /** As `parsePet`, for a pet that may have an idempotency key. Without an id it gets `givenId`. */
 export function parseFilePet(text: string, givenId?: bigint): FilePet {
   const { value, literals } = parseIndexedJson(text);
   return readObject(value, literals, 'a pet', (members) => {
-    const id = members.value['id'] === undefined ? givenId : undefined;
-    return { ...readPet(members, FILE_MEMBERS, id), more: members.value };
+    const { id, idempotencyKey } = members.value;
+    const hasId = id !== undefined;
+    const pet = readPet(members, FILE_MEMBERS, hasId ? undefined : givenId);
+    return { ...pet, hasId, idempotencyKey };
   });
 }
 

@@ -30,13 +30,12 @@ export interface Pet extends NewPet {
 }
 
 /**
- * A Pet as a store keeps and returns it: its JSON text, as it is sent (pet-text.ts), and what a
- * store finds it by. `parsePet` returns its other values.
+ * A Pet as a store keeps and returns it: its id, and its JSON text, as it is sent (pet-text.ts).
+ * `parsePet` returns its other values.
  */
 export interface StoredPet {
   readonly id: bigint;
   readonly text: string;
-  readonly status: PetStatus | undefined;
 }
 
 /** The values of a NewPet as a program gives them. */

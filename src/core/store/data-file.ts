@@ -125,7 +125,7 @@ export class DataFile {
     const look = this.#look();
     if (look === 'touched' && (await this.#hasKnownContent(chain))) {
       this.#touches += 1;
-      if (this.#ignoresTime) {
+      if (this.#touches === MAX_TOUCHES) {
         const event = 'The time of the data file changes by itself, and is not compared any more';
         this.#deps.logger('warn', event, { file: this.#deps.path });
       }
@@ -205,7 +205,7 @@ export class DataFile {
 
   /** True if other changes of its time were harmless. */
   get #ignoresTime(): boolean {
-    return this.#touches === MAX_TOUCHES;
+    return this.#touches >= MAX_TOUCHES;
   }
 
   #look(): Look {
@@ -246,7 +246,8 @@ export class DataFile {
     const hasEnd = known.sizeBytes === end + FILE_END.length;
     const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
     await readAll(this.#file, last, end);
-    const isSame = found === crc && first.equals(firstLine('in use')) && FILE_END.includes(last);
+    // A stop may have written that it is clean.
+    const isSame = found === crc && wordOf(first) !== undefined && FILE_END.includes(last);
     if (isSame) this.#known = known;
     return isSame;
   }

@@ -509,8 +509,7 @@ export class FileStore implements PetStore {
   async #try(): Promise<void> {
     // If the system does not say what is there, the next create or the next second asks again.
     if (this.#state.name === 'working') return this.#look().catch(() => undefined);
-    await this.#repair();
-    await this.#save();
+    return this.#state.name === 'ended' ? this.#save() : this.#repair();
   }
 
   async #close(): Promise<void> {

@@ -22,7 +22,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
     if (isClosed) throw new StoreUnavailableError(CLOSED);
     if (!pets.hasIdsFor(1)) throw new StoreUnavailableError(NO_ID_LEFT);
     const id = pets.lastId + 1n;
-    const pet = { id, text: formatPet(id, formatMembers(values)), status: values.status };
+    const pet = { id, text: formatPet(id, formatMembers(values)) };
     pets.append(pet);
     return pet;
   };

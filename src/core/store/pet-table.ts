@@ -18,13 +18,21 @@ import { INT64_MAX } from '../base/int64.ts';
 import { systemMemory, type Memory } from '../base/system.ts';
 import { PET_STATUSES, type PetStatus, type StoredPet } from '../pets/pet.ts';
 import type { PageQuery, PetCount, StoredPage } from '../pets/pet-store.ts';
-import { formatPets, PET_SEPARATOR, storedPet } from '../pets/pet-text.ts';
+import { formatPets, PET_SEPARATOR } from '../pets/pet-text.ts';
 
 const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
 const BRACE = 0x7d;
 /** A pet's text begins with `{"id":`, an id of at most 19 digits, and a comma. */
 const ID_OFFSET = 6;
 const MAX_ID_BYTES = 20;
+
+/**
+ * By the last letter, in which they differ: the third byte from the end of a pet's text. There a
+ * pet without a status has a digit, a minus or a colon.
+ */
+const STATUSES: ReadonlyMap<number, PetStatus> = new Map(
+  PET_STATUSES.map((status) => [status.charCodeAt(status.length - 1), status]),
+);
 
 /** Consecutive pets, for one commit. */
 export interface PetBatch {
@@ -94,25 +102,19 @@ export class PetTable {
   }
 
   /** Adds a pet whose id is greater than `lastId`. */
-  append({ id, text, status }: StoredPet): void {
+  append({ id, text }: StoredPet): void {
     const chunk = this.#chunkFor(Buffer.byteLength(text) + SEPARATOR.length);
-    this.#endPet(chunk, this.#usedBytes + chunk.write(text, this.#usedBytes), id, status);
+    this.#endPet(chunk, this.#usedBytes + chunk.write(text, this.#usedBytes), id);
   }
 
   /** Like `append`, for a pet whose text is in `source`, except for its closing brace. */
-  appendBytes(
-    source: Buffer,
-    start: number,
-    end: number,
-    id: bigint,
-    status: PetStatus | undefined,
-  ): void {
+  appendBytes(source: Buffer, start: number, end: number, id: bigint): void {
     const length = end - start + 1;
     const chunk = this.#chunkFor(length + SEPARATOR.length);
     source.copy(chunk, this.#usedBytes, start, end);
     const textEnd = this.#usedBytes + length;
     chunk[textEnd - 1] = BRACE;
-    this.#endPet(chunk, textEnd, id, status);
+    this.#endPet(chunk, textEnd, id);
   }
 
   get(id: bigint): StoredPet | undefined {
@@ -162,7 +164,8 @@ export class PetTable {
   }
 
   /** Finishes a pet whose text ends at `end`: writes the separator, and records what it has. */
-  #endPet(chunk: Buffer, end: number, id: bigint, status: PetStatus | undefined): void {
+  #endPet(chunk: Buffer, end: number, id: bigint): void {
+    const status = STATUSES.get(chunk[end - 3]!);
     if (status !== undefined) this.#byStatus[status].push(this.length);
     chunk[end] = SEPARATOR[0]!;
     chunk[end + 1] = SEPARATOR[1]!;
@@ -201,7 +204,7 @@ export class PetTable {
   }
 
   #petAt(index: number): StoredPet {
-    return storedPet(this.#idAt(index), this.#textBetween(index, index + 1));
+    return { id: this.#idAt(index), text: this.#textBetween(index, index + 1) };
   }
 
   #idAt(index: number): bigint {

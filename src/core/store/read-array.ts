@@ -45,15 +45,15 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
   const tables = emptyTables(deps);
   const keysEndAt = deps.clock.now() + KEY_LIFETIME_MS;
   const mistakes: string[] = [];
-  let lackIds = givesIds;
+  // By the first pet that is valid; undefined before it.
+  let lackIds = givesIds ? undefined : false;
   let count = 0;
   let crc = 0;
   const add = (text: string): string | undefined => {
-    const pet = parseFilePet(text, lackIds ? tables.pets.lastId + 1n : undefined);
-    const hasId = pet.more['id'] !== undefined;
-    if (count === 1) lackIds &&= !hasId;
-    return lackIds && hasId
-      ? 'it has an id, and the first pet has none'
+    const pet = parseFilePet(text, lackIds === false ? undefined : tables.pets.lastId + 1n);
+    lackIds ??= !pet.hasId;
+    return lackIds && pet.hasId
+      ? 'it has an id, and a pet before it has none'
       : addPet(tables, keysEndAt, pet);
   };
   const read = (bytes: Buffer, position: number): number => {
@@ -61,7 +61,7 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
     for (let at = 0; ;) {
       const before = count === 0 ? BEFORE_FIRST : BEFORE_NEXT;
       before.lastIndex = at;
-      const itemAt = before.test(text) ? before.lastIndex : at;
+      const itemAt = before.test(text) ? before.lastIndex : bytes.length;
       const end = endOfObject(bytes, itemAt);
       if (end === undefined) {
         crc = zlib.crc32(bytes.subarray(0, at), crc);
@@ -98,9 +98,8 @@ const BEFORE_NEXT = /[ \t\r\n]*,[ \t\r\n]*(?=\{)/y;
 const WITHOUT_PETS = /^[ \t\r\n]*\[[ \t\r\n]*\][ \t\r\n]*$/;
 const BEHIND_PETS = /^[ \t\r\n]*\][ \t\r\n]*$/;
 
-/** Returns the end of the JSON object that begins at `start`, if the bytes have it. */
+/** Returns the end of the JSON object whose brace is at `start`, if the bytes have it. */
 function endOfObject(bytes: Buffer, start: number): number | undefined {
-  if (bytes[start] !== OPENING_BRACE) return undefined;
   let depth = 0;
   let isInString = false;
   for (let at = start; at < bytes.length; at += 1) {
@@ -118,17 +117,16 @@ const [OPENING_BRACE, CLOSING_BRACE, QUOTE, BACKSLASH] = Buffer.from('{}"\\');
 
 /** Adds a pet, or returns why it cannot. */
 function addPet({ pets, keys }: Tables, keysEndAt: number, pet: FilePet): string | undefined {
-  const { id, status, more } = pet;
+  const { id, idempotencyKey: key } = pet;
   if (id <= pets.lastId) {
     return `id ${id} does not come after ${pets.lastId}: ids must be ascending`;
   }
-  const { idempotencyKey: key } = more;
   if (key !== undefined && !(typeof key === 'string' && KEY_HASH.test(key))) {
     return 'idempotencyKey must be 32 hex digits';
   }
   const text = stringifyPet(pet);
   if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
-  pets.append({ id, text, status });
+  pets.append({ id, text });
   if (key !== undefined) keys.add(key, id, keysEndAt);
   return undefined;
 }

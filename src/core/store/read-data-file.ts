@@ -10,7 +10,6 @@
  */
 
 import zlib from 'node:zlib';
-import { PET_STATUSES, type PetStatus } from '../pets/pet.ts';
 import { readAll, readItems, type DiskFile, type Range } from './disk.ts';
 import {
   chainAtStart,
@@ -271,7 +270,7 @@ function addPets(
     const keyAt = close - KEY_MEMBER.length - KEY_DIGITS - 1;
     const hasKey = text.startsWith(KEY_MEMBER, keyAt);
     const end = hasKey ? keyAt : close;
-    pets.appendBytes(bytes, first, end, id, STATUSES.get(text.charCodeAt(end - 2)));
+    pets.appendBytes(bytes, first, end, id);
     if (hasKey) keys.add(text.slice(close - KEY_DIGITS - 1, close - 1), id, keysEndAt);
     at = next;
     if (isMarked) {
@@ -298,10 +297,3 @@ const KEY_DIGITS = 32;
 const BRACE = 0x7d;
 const COMMA = 0x2c;
 const ZERO = 0x30;
-
-/**
- * By the last letter, in which they differ. A pet without a status has a digit or a colon there.
- */
-const STATUSES: ReadonlyMap<number, PetStatus> = new Map(
-  PET_STATUSES.map((status) => [status.charCodeAt(status.length - 1), status]),
-);

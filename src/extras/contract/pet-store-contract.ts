@@ -248,7 +248,7 @@ function testGenerated(open: OpenForTest): void {
     test(`generated calls return the same as a plain array (seed ${seed})`, async (t) => {
       const random = createRandom(seed);
       const store = await open(t);
-      const model: StoredPet[] = [];
+      const model: ModelPet[] = [];
       for (let step = 0; step < 400; step += 1) {
         if (step % 5 === 4) model.push(...(await createSome(store, random)));
         else await compareReads(store, model, random);
@@ -260,10 +260,16 @@ function testGenerated(open: OpenForTest): void {
   }
 }
 
-async function createSome(store: PetStore, random: Random): Promise<readonly StoredPet[]> {
-  const creates = Array.from({ length: random.below(60) }, () => {
+/** A pet that the store has returned, and the status that it was created with. */
+interface ModelPet extends StoredPet {
+  readonly status: PetStatus | undefined;
+}
+
+async function createSome(store: PetStore, random: Random): Promise<readonly ModelPet[]> {
+  const creates = Array.from({ length: random.below(60) }, async () => {
     const status = PET_STATUSES[random.below(4)];
-    return store.create(newPet('é'.repeat(random.below(50)), status));
+    const pet = await store.create(newPet('é'.repeat(random.below(50)), status));
+    return { ...pet, status };
   });
   return (await Promise.all(creates)).sort(byId);
 }
@@ -271,7 +277,7 @@ async function createSome(store: PetStore, random: Random): Promise<readonly Sto
 /** Compares a get and a list. Some lists end exactly with the last pet that matches. */
 async function compareReads(
   store: PetStore,
-  model: readonly StoredPet[],
+  model: readonly ModelPet[],
   random: Random,
 ): Promise<void> {
   const anyId = (): bigint =>
@@ -385,7 +391,7 @@ function changingPet(): NewPet {
 }
 
 function assertPet(pet: StoredPet | undefined, expected: Pet): void {
-  assert.deepEqual([pet?.id, pet?.status], [expected.id, expected.status], 'the id and the status');
+  assert.equal(pet?.id, expected.id, 'the id');
   assertText(pet?.text, expected);
 }
 

@@ -92,7 +92,7 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   for (const pet of petsIn(text.toString('utf8', head.length, end + 1))) {
     if (pet.id <= lastId) return undefined;
     lastId = pet.id;
-    pets.push({ id: pet.id, text: stringifyPet(pet), status: pet.status });
+    pets.push({ id: pet.id, text: stringifyPet(pet) });
   }
   const keys = decodeKeys(text.toString('latin1', end), after, lastId);
   return keys === undefined || pets.length === 0 ? undefined : { after, pets, keys };

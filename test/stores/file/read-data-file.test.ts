@@ -83,6 +83,10 @@ const REFUSED: Readonly<Record<string, readonly [text: string | Buffer, start: s
   'is cut behind a comma': [`[\n${REX},\n`, `${NO_LIST}${NEITHER}`],
   'has a comma too many': [`[\n${REX},\n]`, `${NO_LIST}${NEITHER}`],
   'lacks a comma': [`[\n${REX}\n${TOM}\n]`, `${NO_LIST}${NEITHER}`],
+  'lacks a comma, and has no blanks': [
+    `[${REX}${TOM}]`,
+    `${NO_LIST}${NEITHER.replace('38', '37')}`,
+  ],
   'has something behind it': [`[\n${REX}\n]\nx`, `${NO_LIST}${NEITHER}`],
   'has something else than a pet': [`[\n${REX},\n7]`, `${NO_LIST}${NEITHER}`],
   'has a pet that is not JSON': [`[${REX},{"id":2,}]`, `${NO_LIST}pet 2: it is not valid JSON: `],
@@ -144,7 +148,18 @@ test('Ids may be missing if none has one, and only where ids are given', async (
   const mixed = text.replace('{', '{"id":1,');
   await assert.rejects(read(mixed, systemMemory, true), /pet 2: id is required/);
   const later = text.replace('\n{', '\n{"id":2,');
-  await assert.rejects(read(later, systemMemory, true), /pet 2: it has an id, and the first pet/);
+  await assert.rejects(read(later, systemMemory, true), /pet 2: it has an id, and a pet before/);
+});
+
+test('Where ids are given, a mistake in the first pet is no mistake of the others', async () => {
+  const first = '{"id":1,"name":7,"categoryId":1}';
+  const mistake = `${NO_LIST}pet 1: name must be a string, not 7`;
+  for (const invalid of [first, first.replace('"id":1,', '')]) {
+    for (const others of [`${TOM},${line(3)}`, '{"name":"Tom","categoryId":7}']) {
+      const text = `[${invalid},${others}]`;
+      await assert.rejects(read(text, systemMemory, true), { message: mistake });
+    }
+  }
 });
 
 test("Release 2's checksum behind the bracket is compared, in any layout", async () => {
