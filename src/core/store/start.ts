@@ -129,7 +129,7 @@ async function takeLock({ path, clock }: StoreDeps, file: DiskFile): Promise<voi
 
 /** Reads the locked file, and makes it durable, or puts a new one in its place. */
 async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
-  const { disk, path, logger } = deps;
+  const { path, logger } = deps;
   // Before it is read: what another process writes from then on is noticed.
   const known = locked.stat();
   const content = await readDataFile(path, locked, deps);
@@ -142,7 +142,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   const found = new DataFile(deps, locked, isCommits ? content.chain : chainAtStart(), known);
   if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
     try {
-      await found.begin(content.lastCommitAt);
+      await found.makeDurable(content.lastCommitAt);
       logContent(deps, content);
       return { file: found, tables };
     } catch (error) {
@@ -152,7 +152,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       found.markNotSynced();
     }
   }
-  const attributes = attributesOf(disk, path);
+  const { attributes } = found;
   const { file, failure } = await createDataFile(deps, tables, {
     by: 'rename',
     attributes,
@@ -209,7 +209,10 @@ export async function assertNoPetsBeside(deps: BesideDeps): Promise<void> {
   await findOldJournal(deps);
 }
 
-/** Removes what earlier processes have left, but not the file that another process is writing. */
+/**
+ * Removes what earlier processes have left, but no file that another process has locked, to give it
+ * its name.
+ */
 async function removeUnfinished(deps: StoreDeps, locked: DiskFile): Promise<void> {
   const { disk, logger } = deps;
   for (const path of await filesBeside(deps, UNFINISHED)) {

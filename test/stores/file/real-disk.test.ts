@@ -426,7 +426,7 @@ test('An error names the file, also of a call on its descriptor, and the user wh
     });
     const message = `${code}: what, call '${path}'${end}`;
     await assert.rejects(file.sync(), { code, path, message });
-    assert.throws(() => file.writeNow(Buffer.from('x'), 0, 0), { code, path, message });
+    assert.throws(() => file.writeNow(Buffer.from('x'), 0), { code, path, message });
     for (const mock of [fail, write]) mock.mock.restore();
   }
   const missing = join(folder, 'none', 'pets.json');
