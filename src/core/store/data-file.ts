@@ -14,7 +14,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Logger } from '../base/logger.ts';
-import type { Memory } from '../base/system.ts';
+import type { Clock, Memory } from '../base/system.ts';
 import type { Tables } from './tables.ts';
 import {
   isSameFile,
@@ -57,7 +57,7 @@ export type Appended =
 const MAX_TOUCHES = 3;
 
 export class DataFile {
-  readonly #deps: DataFileDeps;
+  readonly #deps: StoreDeps;
   readonly #file: DiskFile;
   /** Which file it is. */
   readonly #identity: FileStat;
@@ -74,7 +74,7 @@ export class DataFile {
   #isChanged = false;
 
   /** The file is locked, and continues this chain. `known` is from before it was read. */
-  constructor(deps: DataFileDeps, file: DiskFile, chain: Chain, known: FileStat) {
+  constructor(deps: StoreDeps, file: DiskFile, chain: Chain, known: FileStat) {
     this.#deps = deps;
     this.#file = file;
     this.#identity = known;
@@ -316,7 +316,9 @@ export class DataFile {
   }
 }
 
-export interface DataFileDeps {
+/** What a store works with, and tests replace. */
+export interface StoreDeps {
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly disk: Disk;
   readonly memory: Memory;
@@ -333,24 +335,22 @@ export interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
   readonly doubt?: string | undefined;
   /** Locks the new file, and rejects if it must not get the name. */
   beforeName(file: DiskFile): Promise<void>;
-}
-
-/** The new data file, and why it is not certain that the path leads to it, durably. */
-export interface Created {
-  readonly file: DataFile;
-  readonly failure?: unknown;
+  /** Called after a failure if the path may lead to the file. By default the file is closed. */
+  keep?(file: DataFile): void;
 }
 
 /** Writes a data file from memory, atomically (replace-file.ts). */
 export async function createDataFile(
-  deps: DataFileDeps,
+  deps: StoreDeps,
   tables: Tables,
-  { doubt, beforeName, ...how }: Creation,
-): Promise<Created> {
+  { doubt, beforeName, keep, ...how }: Creation,
+): Promise<DataFile> {
   const { disk, memory, path, randomBits } = deps;
   let chain = chainAtStart();
   let known: FileStat | undefined;
-  const { file, ...result } = await replaceFile(disk, {
+  // A file that may have the name was looked at before.
+  const opened = (file: DiskFile): DataFile => new DataFile(deps, file, chain, known!);
+  const file = await replaceFile(disk, {
     ...how,
     path,
     unfinished: unfinishedPath(path, randomBits()),
@@ -362,9 +362,9 @@ export async function createDataFile(
       known = newFile.stat();
       await beforeName(newFile);
     },
+    ...(keep && { keep: async (kept) => keep(opened(kept)) }),
   });
-  // A file that may have the name was looked at before.
-  return { ...result, file: new DataFile(deps, file, chain, known!) };
+  return opened(file);
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */

@@ -66,12 +66,13 @@ import {
   unfinishedPath,
   type Appended,
   type DataFile,
+  type StoreDeps,
 } from './data-file.ts';
 import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
 import { bytesOfFile, FULL_COMMIT_BYTES, LINE_EXTRA_BYTES, lineOf, writeFile } from './format.ts';
 import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
-import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
+import { openDataFile, savedPath, type Opened } from './start.ts';
 
 /** Creates that become durable together. */
 interface Commit {
@@ -379,7 +380,7 @@ export class FileStore implements PetStore {
       const there = await this.#ourFile(files);
       files = await keepNeeded(files, there);
       await this.#expectRoom();
-      const { file, failure } = await createDataFile(this.#deps, this.#tables, {
+      const file = await createDataFile(this.#deps, this.#tables, {
         by: there === undefined ? 'link or rename' : 'rename',
         attributes: this.#attributes,
         doubt: doubt?.lines,
@@ -387,10 +388,9 @@ export class FileStore implements PetStore {
           if (!(await newFile.lock('exclusive'))) throw new Error('The new file is locked');
           if ((await this.#ourFile(files)) !== there) throw new Error(REMOVED);
         },
+        keep: (newFile) => (files = [...files, newFile]),
       });
-      files = [...files, file];
-      if (failure !== undefined) throw failure;
-      for (const old of files.slice(0, -1)) await old.close().catch(() => undefined);
+      for (const old of files) await old.close().catch(() => undefined);
       this.#become({ name: 'working', file });
       logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
       if (doubt === undefined) this.#failures.clear();
@@ -463,24 +463,25 @@ export class FileStore implements PetStore {
   async #writeSavedFile(): Promise<string> {
     const { disk, path, clock, memory, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
+    // The next try makes another one.
+    const remove = (): Promise<void> => disk.remove(saved).catch(() => undefined);
     await disk.makeDirectory(dirname(saved));
-    const { file, failure } = await replaceFile(disk, {
+    const file = await replaceFile(disk, {
       path: saved,
       unfinished: unfinishedPath(path, randomBits()),
       attributes: this.#attributes,
       by: 'link or rename',
       write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
+      keep: (named) => named.close().finally(remove),
     });
     await file.close().catch(() => undefined);
     try {
-      if (failure !== undefined) throw failure;
       await syncFolders(disk, saved);
+      return saved;
     } catch (error) {
-      // The next try makes another one.
-      await disk.remove(saved).catch(() => undefined);
+      await remove();
       throw error;
     }
-    return saved;
   }
 
   /** Says once a minute that only memory has the pets, and how much room they need. */

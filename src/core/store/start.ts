@@ -19,13 +19,12 @@
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../base/logger.ts';
-import type { Clock } from '../base/system.ts';
 import {
   CHANGED_WHILE_READ,
   createDataFile,
   DataFile,
   NotOursError,
-  type DataFileDeps,
+  type StoreDeps,
 } from './data-file.ts';
 import {
   assertRegular,
@@ -41,11 +40,6 @@ import {
 import { chainAtStart } from './format.ts';
 import { readDataFile, type DataFileContent } from './read-data-file.ts';
 import { emptyTables, type Tables } from './tables.ts';
-
-/** What a store works with, and tests replace. */
-export interface StoreDeps extends DataFileDeps {
-  readonly clock: Clock;
-}
 
 /** What it takes to look at the files beside a data file. */
 type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'memory' | 'clock'>;
@@ -153,7 +147,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
     }
   }
   const { attributes } = found;
-  const { file, failure } = await createDataFile(deps, tables, {
+  const file = await createDataFile(deps, tables, {
     by: 'rename',
     attributes,
     async beforeName(newFile) {
@@ -161,10 +155,6 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       if ((await found.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
     },
   });
-  if (failure !== undefined) {
-    await file.close().catch(() => undefined);
-    throw failure;
-  }
   await found.close().catch(() => undefined);
   logContent(deps, content);
   if (!isDeepStrictEqual(file.attributes, attributes)) {
@@ -186,17 +176,13 @@ async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
   }
   const tables = emptyTables(deps);
   try {
-    const { file, failure } = await createDataFile(deps, tables, {
+    const file = await createDataFile(deps, tables, {
       by: 'link or rename',
       attributes: attributesOf(disk, path),
       beforeName: (newFile) => takeLock(deps, newFile),
     });
-    if (failure === undefined) {
-      logger('info', 'Made a data file without pets', { file: path });
-      return { file, tables };
-    }
-    await file.close().catch(() => undefined);
-    throw failure;
+    logger('info', 'Made a data file without pets', { file: path });
+    return { file, tables };
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return undefined;
     throw error;
