@@ -33,7 +33,7 @@ export interface StoredPet {
   readonly status?: PetStatus | undefined;
 }
 
-export interface PetQuery {
+export interface PageQuery {
   readonly limit: number;
   readonly status?: PetStatus | undefined;
   /** Only pets with a greater id. */
@@ -41,14 +41,14 @@ export interface PetQuery {
 }
 
 /** The pets that match as a JSON array. `next` is the last one's id if more pets match. */
-export interface PetPage {
+export interface StoredPage {
   readonly text: string;
   readonly next: bigint | undefined;
 }
 
 /** What the listener needs of a store. */
 export interface Store {
-  list(query: PetQuery): PetPage;
+  list(query: PageQuery): StoredPage;
   get(id: bigint): StoredPet | undefined;
   /** Resolves when the pet is stored. */
   create(newPet: NewPet): Promise<StoredPet>;
@@ -58,7 +58,7 @@ export interface Store {
 export class ArrayStore implements Store {
   readonly pets: StoredPet[] = [];
 
-  list({ limit, status, after = 0n }: PetQuery): PetPage {
+  list({ limit, status, after = 0n }: PageQuery): StoredPage {
     const found = this.pets.filter(
       (pet) => pet.id > after && (status === undefined || pet.status === status),
     );

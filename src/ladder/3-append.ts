@@ -50,7 +50,7 @@ class AppendedFile {
   readonly #memory: ArrayStore;
   /** Undefined after a failure: the file has to be replaced before the next commit. */
   #file: DiskFile | undefined;
-  #place: Place = START;
+  #chain: Chain = START;
 
   constructor(path: string, disk: Disk, memory: ArrayStore) {
     this.#path = path;
@@ -63,16 +63,16 @@ class AppendedFile {
     const file = this.#file ?? (await this.replace());
     const isFirst = this.#memory.pets.length === 0;
     const lines = added.map(({ text }) => text).join('\n,');
-    const { bytes, next } = encodeCommit(isFirst ? lines : `,${lines}`, this.#place);
+    const { bytes, next } = encodeCommit(isFirst ? lines : `,${lines}`, this.#chain);
     try {
-      await writeAll(file, Buffer.concat([bytes, FILE_END]), this.#place.end);
+      await writeAll(file, Buffer.concat([bytes, FILE_END]), this.#chain.end);
       await file.sync();
     } catch (error) {
       this.#file = undefined;
       await file.close().catch(() => undefined);
       throw error;
     }
-    this.#place = next;
+    this.#chain = next;
   }
 
   /** Replaces the file by a new one with the pets in memory, each in a commit of its own. */
@@ -91,23 +91,23 @@ class AppendedFile {
     await replaceFile(this.#path, this.#disk, Buffer.concat([...parts, FILE_END]));
     const file = await this.#disk.open(this.#path, 'edit');
     this.#file = file;
-    this.#place = next;
+    this.#chain = next;
     return file;
   }
 }
 
 /** Where a file continues: behind its last mark, at the closing bracket. */
-interface Place {
+interface Chain {
   readonly end: number;
   /** The CRC-32 of all bytes before. */
   readonly crc: number;
 }
 
-const START: Place = { end: 0, crc: 0 };
+const START: Chain = { end: 0, crc: 0 };
 const FILE_END: Buffer = Buffer.from(']\n');
 
-/** Returns the text with its mark, as bytes for this place, and the place behind them. */
-function encodeCommit(text: string, { end, crc }: Place): { bytes: Buffer; next: Place } {
+/** Returns the text with its mark, as bytes behind this chain, and the chain behind them. */
+function encodeCommit(text: string, { end, crc }: Chain): { bytes: Buffer; next: Chain } {
   const proof = zlib.crc32(text, crc);
   const mark = markOf(proof);
   const bytes = Buffer.from(text + mark);

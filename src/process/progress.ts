@@ -20,13 +20,13 @@ export function diskWithProgress(show: (text: string) => void): Disk {
       };
       return {
         ...file,
-        read(bytes, offset, length, position) {
+        read(bytes, position) {
           showOnce(position, `Reading ${path}: ${Math.floor((100 * position) / sizeBytes)} % `);
-          return file.read(bytes, offset, length, position);
+          return file.read(bytes, position);
         },
-        write(bytes, offset, position) {
+        write(bytes, position) {
           showOnce(position, `Writing ${path}: ${position >> 20} MiB `);
-          return file.write(bytes, offset, position);
+          return file.write(bytes, position);
         },
       };
     },

@@ -37,8 +37,8 @@ export function createShutdown(
    * disk hangs, `process.exit` would wait for its thread for ever: then the process kills itself.
    */
   const endNow = (exitCode: number, event: string, details: LogDetails): never => {
-    const pets = app.durability();
-    lastLogger('error', event, { ...details, ...(pets === undefined ? {} : { pets }) });
+    const where = app.durability();
+    lastLogger('error', event, { ...details, ...(where === undefined ? {} : { where }) });
     if (app.isWriting()) running.kill(running.pid, 'SIGKILL');
     return running.exit(exitCode);
   };

@@ -29,13 +29,13 @@ const TIMED_OUT = '"event":"Graceful shutdown timed out","seconds":10';
 const ROWS: readonly Row[] = [
   ['works', () => undefined, 'SIGTERM', 0, '"event":"Stopped"'],
   ['works, and has no sync left', ({ setFault }) => setFault('EIO'), 'SIGTERM', 0, '"Stopped"'],
-  ['syncs without end', hang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"data file"`],
+  ['syncs without end', hang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"where":"data file"`],
   ['syncs without end', hang, 'SIGKILL', 'SIGKILL'],
   ['repairs', repair, 'SIGTERM', 0, '"Stopped"'],
   ['repairs', repair, 'SIGKILL', 'SIGKILL'],
-  ['repairs without end', repairAndHang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"data file"`],
+  ['repairs without end', repairAndHang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"where":"data file"`],
   ['cannot save', save('EIO'), 'SIGTERM', 1, 'Only memory had all 2 acknowledged pets'],
-  ['saves without end', save('hang'), 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"memory"`],
+  ['saves without end', save('hang'), 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"where":"memory"`],
   ['gets a second signal', signalTwice, 'SIGTERM', 'SIGKILL', '"Ended by a second signal"'],
 ];
 

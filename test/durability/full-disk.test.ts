@@ -86,7 +86,7 @@ for (const [what, fate, code] of [
     ledger.check(await listAllPets(scene.port));
     // The response may come before the line of the log.
     await logged(service, 'Pets cannot be stored');
-    assert.match(service.stderr(), /"Pets cannot be stored","cause":"ENOSPC.*"pets":"memory"/);
+    assert.match(service.stderr(), /"Pets cannot be stored","cause":"ENOSPC.*"where":"memory"/);
     const { body } = (await connection.send('GET', '/metrics')) as { body?: string };
     assert.match(body!, /^petstore_store_pets_location\{at="memory"\} 1$/m);
     if (what === 'is made') fs.rmSync(ballast);

@@ -16,8 +16,8 @@ export function describeCall(
       return args[1] === 'create' ? `create ${name}` : undefined;
     case 'write':
     case 'writeNow': {
-      const [bytes, offset, position] = args as [Buffer, number, number];
-      return `write ${bytes.length - offset} bytes to ${name} at ${position}`;
+      const [bytes, position] = args as [Buffer, number];
+      return `write ${bytes.length} bytes to ${name} at ${position}`;
     }
     case 'truncate':
       return `cut ${name} at ${String(args[0])}`;

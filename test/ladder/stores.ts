@@ -34,7 +34,7 @@ const RUNGS: Readonly<Record<RungName, OpenStore>> = {
 function openCore(path: string, disk: Disk): Promise<LadderStore> {
   // The names of two processes' unfinished files differ.
   const randomBits = (): number => (lastBits += 1);
-  return openFileStore({ path, disk, randomBits, ...new TestClock().startProcess() });
+  return openFileStore({ path, disk, randomBits, clock: new TestClock().startProcess() });
 }
 
 let lastBits = 0;

@@ -72,7 +72,7 @@ export const ROWS: readonly Row[] = [
     name: 'short-writes',
     rung: '2-json-file',
     what: 'Does not look how many bytes a write has written',
-    patches: [['await writeAll(file, content, 0);', 'await file.write(content, 0, 0);']],
+    patches: [['await writeAll(file, content, 0);', 'await file.write(content, 0);']],
     loses: ['full disk', 'second process'],
     answer: { file: 'replace-file.ts', text: 'await writeAll(file, bytes, position);' },
     peers: [
@@ -147,8 +147,8 @@ export const ROWS: readonly Row[] = [
     what: 'Does not look how many bytes of a commit were written',
     patches: [
       [
-        'await writeAll(file, Buffer.concat([bytes, FILE_END]), this.#place.end);',
-        'await file.write(Buffer.concat([bytes, FILE_END]), 0, this.#place.end);',
+        'await writeAll(file, Buffer.concat([bytes, FILE_END]), this.#chain.end);',
+        'await file.write(Buffer.concat([bytes, FILE_END]), this.#chain.end);',
       ],
     ],
     loses: ['full disk', 'second process'],

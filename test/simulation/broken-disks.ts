@@ -66,9 +66,9 @@ export function without(pattern: RegExp): Change {
   return onDisk(() => {
     const textOf = history();
     return (...call) => {
-      const [{ operation }, [bytes, offset], proceed] = call;
+      const [{ operation }, [bytes], proceed] = call;
       if (!pattern.test(textOf(...call))) return proceed(...call[1]);
-      const count = Buffer.isBuffer(bytes) ? bytes.length - Number(offset) : undefined;
+      const count = Buffer.isBuffer(bytes) ? bytes.length : undefined;
       return operation === 'writeNow' ? count : Promise.resolve(count);
     };
   });
@@ -168,7 +168,7 @@ export const blindForPath: Change = onDisk(() => {
 export const hideEnd: Change = onCall<Promise<DiskFile>>('open', async (open, [, how]) => {
   const file = await open();
   const start = Buffer.alloc(FIRST_LINE_BYTES);
-  await file.read(start, 0, start.length, 0);
+  await file.read(start, 0);
   const sizeBytes = file.stat().sizeBytes - 2;
   const hasMarks = how !== 'create' && wordOf(start) !== undefined;
   return hasMarks ? { ...file, stat: () => ({ ...file.stat(), sizeBytes }) } : file;

@@ -120,7 +120,7 @@ export class Life implements Site {
 
   async #open(): Promise<FileStore> {
     const disk = this.disk.startProcess();
-    const options = { disk, memory: this.#memory(), ...this.clock.startProcess() };
+    const options = { disk, memory: this.#memory(), clock: this.clock.startProcess() };
     const randomBits = (): number => this.#randomBits();
     const store = await openFileStore({ path: DATA_FILE, ...options, randomBits });
     void store.lost.then(() => this.#expectSafe(store));

@@ -250,7 +250,7 @@ class TwoProcesses {
       return Promise.reject(systemError('EIO', DATA_FILE));
     });
     const randomBits = (): number => (this.#bits += 1);
-    const options = { path: DATA_FILE, disk, ...new TestClock().options, randomBits };
+    const options = { path: DATA_FILE, disk, clock: new TestClock().options, randomBits };
     await openFileStore(options).then(
       (store) => this.#stores.push(store),
       () => undefined,

@@ -229,8 +229,9 @@ export class SimulatedDisk {
       const names = [...this.image.names];
       return names.find(([, named]) => named === id)?.[0] ?? 'a file without a name';
     };
-    const write = (bytes: Buffer, offset: number, position: number): number => {
-      const wanted = bytes.subarray(offset);
+    const read = (bytes: Buffer, position: number): number =>
+      run('read', pathNow(), () => this.image.files.get(id)!.cached.copy(bytes, 0, position));
+    const write = (wanted: Buffer, position: number): number => {
       return run('write', pathNow(), (failure) => {
         const { length } = this.image.files.get(id)!.cached;
         const half = wholeSectors(position, Math.ceil(wanted.length / 2), length);
@@ -240,11 +241,8 @@ export class SimulatedDisk {
       });
     };
     return {
-      read: async (bytes, offset, length, position) =>
-        run('read', pathNow(), () => {
-          const { cached } = this.image.files.get(id)!;
-          return cached.copy(bytes, offset, position, Math.min(position + length, cached.length));
-        }),
+      read: async (...args) => read(...args),
+      readNow: read,
       write: async (...args) => write(...args),
       writeNow: write,
       sync: async () =>
@@ -258,8 +256,6 @@ export class SimulatedDisk {
         run('truncate', pathNow(), () => {
           this.image = changeFile(this.image, id, length);
         }),
-      readNow: (bytes, position) =>
-        run('read', pathNow(), () => this.image.files.get(id)!.cached.copy(bytes, 0, position)),
       stat: () => run('stat', pathNow(), () => this.#entryOf(id)),
       lock: async (how) =>
         run('lock', pathNow(), () => {

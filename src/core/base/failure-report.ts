@@ -4,8 +4,8 @@
  * For example, a disk is full for an hour, and each of 100 creates a second fails. The log gets one
  * line when that begins, with its cause, one line for each other cause, at most one a second, and
  * one line when it is over. A cause that comes back is not logged again, since two may alternate.
- * Only another attempt can show that the failure is over: `recent` has the cause for five seconds
- * after the last one.
+ * Only another attempt can show that the failure is over: `recent` has the message for five
+ * seconds after the last one.
  */
 
 import type { Clock } from './system.ts';
@@ -21,7 +21,7 @@ export class FailureReport {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #began: string;
   readonly #ended: string;
-  #last: { readonly cause: string; readonly at: number } | undefined;
+  #last: { readonly message: string; readonly at: number } | undefined;
   /** The details in the log, until the failure is over. */
   readonly #logged: Set<string> = new Set();
   #loggedAt = -Infinity;
@@ -34,17 +34,20 @@ export class FailureReport {
     this.#ended = ended;
   }
 
-  /** The cause of the last failure, if it is recent. */
+  /** The message of the last failure, if it is recent. */
   get recent(): string | undefined {
     const last = this.#last;
-    return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
+    return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.message : undefined;
   }
 
-  /** Records a failure. Other `details` than those in the log are logged, too. */
-  record(cause: string, details?: Readonly<Record<string, string>>): void {
+  /**
+   * Records a failure, with a message for clients. Other `details` than those in the log are logged,
+   * too.
+   */
+  record(message: string, details?: Readonly<Record<string, string>>): void {
     const at = this.#clock.now();
-    this.#last = { cause, at };
-    const logged = details ?? { cause };
+    this.#last = { message, at };
+    const logged = details ?? { cause: message };
     const text = JSON.stringify(logged);
     if (this.#logged.has(text) || at - this.#loggedAt < LOG_PAUSE_MS) return;
     if (this.#logged.size === MAX_CAUSES) this.#logged.clear();

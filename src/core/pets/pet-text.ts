@@ -22,8 +22,8 @@ import {
 } from './pet.ts';
 
 /**
- * The text between two pets, in the data file, in memory and in the response of a list. No pet's
- * text contains it, because JSON escapes a line feed in a name.
+ * The text between two pets, in memory and in the response of a list. No pet's text contains it,
+ * because JSON escapes a line feed in a name.
  */
 export const PET_SEPARATOR = ',\n';
 

@@ -137,7 +137,7 @@ async function writeNewFile(
   tables: Tables,
   mayReplace: boolean,
 ): Promise<void> {
-  const { file, failure } = await replaceFile(disk, {
+  const file = await replaceFile(disk, {
     path,
     unfinished: unfinishedPath(path, randomInt(2 ** 32)),
     attributes: attributesOf(disk, path),
@@ -145,7 +145,6 @@ async function writeNewFile(
     write: async (append) => void (await writeFile(tables, 'clean', systemMemory, append)),
   });
   await file.close();
-  if (failure !== undefined) throw failure;
   await syncFolders(disk, path);
 }
 

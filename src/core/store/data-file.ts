@@ -14,7 +14,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Logger } from '../base/logger.ts';
-import type { Memory } from '../base/system.ts';
+import type { Clock, Memory } from '../base/system.ts';
 import type { Tables } from './tables.ts';
 import {
   isSameFile,
@@ -55,10 +55,9 @@ export type Appended =
 
 /** So many harmless changes of the time, and no commit without one, show that it says nothing. */
 const MAX_TOUCHES = 3;
-const WINDOW_BYTES: number = 1 << 16;
 
 export class DataFile {
-  readonly #deps: DataFileDeps;
+  readonly #deps: StoreDeps;
   readonly #file: DiskFile;
   /** Which file it is. */
   readonly #identity: FileStat;
@@ -69,13 +68,13 @@ export class DataFile {
    * False if only the content can tell whether it has all acknowledged pets: another program may
    * have cut the file right before a write, and what failed then made it as long again.
    */
-  hasAll = true;
+  #hasAll = true;
   #touches = 0;
   /** Once another program has changed the file, it is never ours again. */
   #isChanged = false;
 
   /** The file is locked, and continues this chain. `known` is from before it was read. */
-  constructor(deps: DataFileDeps, file: DiskFile, chain: Chain, known: FileStat) {
+  constructor(deps: StoreDeps, file: DiskFile, chain: Chain, known: FileStat) {
     this.#deps = deps;
     this.#file = file;
     this.#identity = known;
@@ -92,24 +91,23 @@ export class DataFile {
     return this.#identity.inode;
   }
 
+  get hasAll(): boolean {
+    return this.#hasAll;
+  }
+
   get attributes(): FileAttributes {
     return { mode: this.#identity.mode, owner: this.#identity.owner };
   }
 
   /** True if the path is known to lead to it, and it is known to have all acknowledged pets. */
   isThere(): boolean {
-    return this.hasAll && saidOr(false, () => this.#look() === 'ours');
+    return this.#hasAll && saidOr(false, () => this.#look() === 'ours');
   }
 
   /** Reads whether it has all acknowledged pets, under whatever name. */
-  async readsAll(): Promise<boolean> {
-    try {
-      const { first, crc } = await this.#readUpTo(this.#chain.end);
-      this.hasAll = wordOf(first) !== undefined && crc === this.#chain.crc;
-      return this.hasAll && this.isLinked();
-    } catch {
-      return false;
-    }
+  async proveContent(): Promise<boolean> {
+    this.#hasAll = await this.#hasChain(this.#chain).catch(() => false);
+    return this.#hasAll;
   }
 
   /** True if it still has a name, perhaps another one, as far as the system says. */
@@ -167,12 +165,12 @@ export class DataFile {
   }
 
   /**
-   * Makes durable what a start has read, since a killed process may have left it in the page cache
-   * only, and removes what is torn. Only the last commit can be in doubt: each one before it was
+   * Makes durable what a start has read of a file that this store wrote, since a killed process may
+   * have left it in the page cache only, and removes what is torn. Only the last commit can be in doubt: each one before it was
    * synced before the next was begun. It is written again, since a sync of it may have failed. The
    * cut comes first: a kill in between leaves a torn end, and no bracket with a rest behind it.
    */
-  async begin(lastCommitAt: number): Promise<void> {
+  async makeDurable(lastCommitAt: number): Promise<void> {
     const { end } = this.#chain;
     const commit = this.#deps.memory.bytes(end - lastCommitAt + FILE_END.length);
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
@@ -225,29 +223,27 @@ export class DataFile {
     return this.#ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
   }
 
-  /** Resolves with the first line, and the CRC of the bytes behind it. */
-  async #readUpTo(end: number): Promise<{ readonly first: Buffer; readonly crc: number }> {
+  /** True if the file begins with what the chain covers, and with any word: a stop writes one. */
+  async #hasChain({ end, crc }: Chain): Promise<boolean> {
     const first = Buffer.alloc(FIRST_LINE_BYTES);
     await readAll(this.#file, first, 0);
-    let crc = 0;
+    let found = 0;
     const range = { start: FIRST_LINE_BYTES, end };
-    await readItems(this.#file, range, this.#deps.memory, WINDOW_BYTES, (bytes) => {
-      crc = zlib.crc32(bytes, crc);
+    await readItems(this.#file, range, this.#deps.memory, (bytes) => {
+      found = zlib.crc32(bytes, found);
       return bytes.length;
     });
-    return { first, crc };
+    return found === crc && wordOf(first) !== undefined;
   }
 
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
-  async #hasKnownContent({ end, crc }: Chain): Promise<boolean> {
+  async #hasKnownContent(chain: Chain): Promise<boolean> {
     const known = this.#file.stat();
-    const { first, crc: found } = await this.#readUpTo(end);
     // Behind a commit that failed, anything may follow.
-    const hasEnd = known.sizeBytes === end + FILE_END.length;
+    const hasEnd = known.sizeBytes === chain.end + FILE_END.length;
     const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
-    await readAll(this.#file, last, end);
-    // A stop may have written that it is clean.
-    const isSame = found === crc && wordOf(first) !== undefined && FILE_END.includes(last);
+    await readAll(this.#file, last, chain.end);
+    const isSame = FILE_END.includes(last) && (await this.#hasChain(chain));
     if (isSame) this.#known = known;
     return isSame;
   }
@@ -267,7 +263,7 @@ export class DataFile {
   }
 
   #doubt(cause: unknown): Appended {
-    this.hasAll = false;
+    this.#hasAll = false;
     return { kind: 'in doubt', cause };
   }
 
@@ -295,7 +291,7 @@ export class DataFile {
 
   #write(bytes: Buffer, position: number): void {
     try {
-      const count = this.#file.writeNow(bytes, 0, position);
+      const count = this.#file.writeNow(bytes, position);
       if (count < bytes.length) {
         const written = `only ${count} of ${bytes.length} bytes were written`;
         throw new Error(`The disk seems to be full: ${written}`);
@@ -320,7 +316,9 @@ export class DataFile {
   }
 }
 
-export interface DataFileDeps {
+/** What a store works with, and tests replace. */
+export interface StoreDeps {
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly disk: Disk;
   readonly memory: Memory;
@@ -337,24 +335,22 @@ export interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
   readonly doubt?: string | undefined;
   /** Locks the new file, and rejects if it must not get the name. */
   beforeName(file: DiskFile): Promise<void>;
-}
-
-/** The new data file, and why it is not certain that the path leads to it, durably. */
-export interface Created {
-  readonly file: DataFile;
-  readonly failure?: unknown;
+  /** Called after a failure if the path may lead to the file. By default the file is closed. */
+  keep?(file: DataFile): void;
 }
 
 /** Writes a data file from memory, atomically (replace-file.ts). */
 export async function createDataFile(
-  deps: DataFileDeps,
+  deps: StoreDeps,
   tables: Tables,
-  { doubt, beforeName, ...how }: Creation,
-): Promise<Created> {
+  { doubt, beforeName, keep, ...how }: Creation,
+): Promise<DataFile> {
   const { disk, memory, path, randomBits } = deps;
   let chain = chainAtStart();
   let known: FileStat | undefined;
-  const { file, ...result } = await replaceFile(disk, {
+  // A file that may have the name was looked at before.
+  const opened = (file: DiskFile): DataFile => new DataFile(deps, file, chain, known!);
+  const file = await replaceFile(disk, {
     ...how,
     path,
     unfinished: unfinishedPath(path, randomBits()),
@@ -366,9 +362,9 @@ export async function createDataFile(
       known = newFile.stat();
       await beforeName(newFile);
     },
+    ...(keep && { keep: async (kept) => keep(opened(kept)) }),
   });
-  // A file that may have the name was looked at before.
-  return { ...result, file: new DataFile(deps, file, chain, known!) };
+  return opened(file);
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */

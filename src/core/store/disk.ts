@@ -8,6 +8,7 @@
 
 import { dirname, resolve } from 'node:path';
 import type { Memory } from '../base/system.ts';
+import { MAX_COMMIT_BYTES } from './format.ts';
 
 export interface Disk {
   /**
@@ -74,14 +75,14 @@ export interface FileOwner {
 }
 
 export interface DiskFile {
-  /** Reads up to `length` bytes. Resolves with their number, which is 0 at the file's end. */
-  read(bytes: Buffer, offset: number, length: number, position: number): Promise<number>;
+  /** Fills the buffer or a part. Resolves with how many bytes, which is 0 at the file's end. */
+  read(bytes: Buffer, position: number): Promise<number>;
 
   /** Writes some of the bytes, and resolves with how many. */
-  write(bytes: Buffer, offset: number, position: number): Promise<number>;
+  write(bytes: Buffer, position: number): Promise<number>;
 
   /** Like `write`, but synchronous, for a commit, which only goes to the page cache. */
-  writeNow(bytes: Buffer, offset: number, position: number): number;
+  writeNow(bytes: Buffer, position: number): number;
 
   /** Like `read`, but synchronous, for the few bytes before a commit. */
   readNow(bytes: Buffer, position: number): number;
@@ -143,7 +144,7 @@ export function attributesOf(disk: Disk, path: string): FileAttributes {
 /** Writes all bytes, in as many writes as the disk needs. */
 export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
   for (let at = 0; at < bytes.length;) {
-    const count = await file.write(bytes, at, position + at);
+    const count = await file.write(bytes.subarray(at), position + at);
     // Some file systems report neither progress nor an error.
     if (count === 0) throw new Error('The file system wrote nothing, and reported no error');
     at += count;
@@ -153,7 +154,7 @@ export async function writeAll(file: DiskFile, bytes: Buffer, position: number):
 /** Fills the buffer from the file. */
 export async function readAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
   for (let filled = 0; filled < bytes.length;) {
-    const count = await file.read(bytes, filled, bytes.length - filled, position + filled);
+    const count = await file.read(bytes.subarray(filled), position + filled);
     if (count === 0) throw new Error('The file is shorter than it was');
     filled += count;
   }
@@ -180,14 +181,13 @@ const WINDOW_BYTES: number = 1 << 16;
 /**
  * Reads the items of a part of a file. `read` gets the next bytes and their position, reads the
  * items with which they begin, and returns how many bytes it has read. The window grows until it
- * holds a complete item of at most `maxBytes`: gigabytes without an item's end may follow a damaged
- * byte. Resolves with what is left when no item can be read.
+ * holds a complete item, which is at most as long as a commit: gigabytes without an item's end may
+ * follow a damaged byte. Resolves with what is left when no item can be read.
  */
 export async function readItems(
   file: Pick<DiskFile, 'read'>,
   { start, end }: Range,
   memory: Memory,
-  maxBytes: number,
   read: (bytes: Buffer, position: number) => number,
 ): Promise<Unread> {
   let window = memory.bytes(WINDOW_BYTES);
@@ -196,15 +196,16 @@ export async function readItems(
   let atEnd = false;
   for (;;) {
     const used = read(bytes, position);
-    if (used === 0 && (atEnd || bytes.length >= maxBytes)) return { bytes, position, atEnd };
+    const isLast = atEnd || bytes.length >= MAX_COMMIT_BYTES;
+    if (used === 0 && isLast) return { bytes, position, atEnd };
     position += used;
     const rest = bytes.subarray(used);
     let { length } = rest;
-    if (length === window.length) window = memory.bytes(Math.min(2 * length, maxBytes + 1));
+    if (length === window.length) window = memory.bytes(Math.min(2 * length, MAX_COMMIT_BYTES + 1));
     rest.copy(window);
     while (length < window.length && !atEnd) {
-      const most = Math.min(window.length - length, end - position - length);
-      const count = most === 0 ? 0 : await file.read(window, length, most, position + length);
+      const free = window.subarray(length, end - position);
+      const count = free.length === 0 ? 0 : await file.read(free, position + length);
       atEnd = count === 0;
       length += count;
     }

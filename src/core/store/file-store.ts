@@ -31,7 +31,7 @@ import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Measurement } from '../base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
-import { systemClock, systemMemory, type Clock } from '../base/system.ts';
+import { systemClock, systemMemory } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
 import {
   CLOSED,
@@ -66,12 +66,13 @@ import {
   unfinishedPath,
   type Appended,
   type DataFile,
+  type StoreDeps,
 } from './data-file.ts';
 import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
-import { bytesOfFile, FULL_COMMIT_BYTES, LINE_BYTES, lineOf, writeFile } from './format.ts';
+import { bytesOfFile, FULL_COMMIT_BYTES, LINE_EXTRA_BYTES, lineOf, writeFile } from './format.ts';
 import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
-import { openDataFile, savedPath, type Opened, type StoreDeps } from './start.ts';
+import { openDataFile, savedPath, type Opened } from './start.ts';
 
 /** Creates that become durable together. */
 interface Commit {
@@ -115,10 +116,10 @@ const REPEAT_LOG_MS = 60_000;
 /** How long after the beginning of a stop the store still tries. The process ends after 10 s. */
 const STOP_MS = 8_000;
 
-/** What tests replace. */
-type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits'>;
-
-export interface FileStoreOptions extends Partial<Replaced> {
+/** The rest is what tests replace. */
+export interface FileStoreOptions extends Partial<
+  Pick<StoreDeps, 'clock' | 'disk' | 'memory' | 'randomBits'>
+> {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
   readonly log?: Logger | undefined;
@@ -126,9 +127,9 @@ export interface FileStoreOptions extends Partial<Replaced> {
 
 /** Opens the store. Rejects if its file is damaged or in use; it is unchanged then. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { disk = nodeDisk, memory = systemMemory, randomBits = () => randomInt(2 ** 32) } = options;
-  const logger = safeLogger(options.log ?? silentLogger);
-  const clock: Clock = { ...systemClock, ...options };
+  const { clock = systemClock, disk = nodeDisk, memory = systemMemory } = options;
+  const { log = silentLogger, randomBits = () => randomInt(2 ** 32) } = options;
+  const logger = safeLogger(log);
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
@@ -165,8 +166,6 @@ export class FileStore implements PetStore {
   #advisedAt = -Infinity;
   #stoppingAt: number | undefined;
   #closing: Promise<void> | undefined;
-  /** What has the acknowledged pets after a close. */
-  #whatHasThem = '';
   #resolveLost: (error: Error) => void = () => undefined;
 
   constructor(deps: StoreDeps, { file, tables }: Opened, unlockBeside: () => Promise<void>) {
@@ -233,7 +232,7 @@ export class FileStore implements PetStore {
   durability(): WherePetsAre {
     const state = this.#state;
     if (state.name === 'closed') return state.where;
-    if (hasAll(filesOf(state))) return 'data file';
+    if (isAnyThere(filesOf(state))) return 'data file';
     return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
   }
 
@@ -262,7 +261,7 @@ export class FileStore implements PetStore {
     if (refusal !== undefined) throw refusal;
     const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
     if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
-    return this.#queue.add(create, Buffer.byteLength(create.members) + LINE_BYTES);
+    return this.#queue.add(create, Buffer.byteLength(create.members) + LINE_EXTRA_BYTES);
   }
 
   /** Returns the error for a new create, or undefined if the store accepts it. */
@@ -308,7 +307,7 @@ export class FileStore implements PetStore {
       commit = commitOf(creates, this.#tables.pets.lastId);
       this.#tables.pets.reserve(commit.pets);
       // There may be a new file afterwards.
-      await this.#look();
+      await this.#repairUnlessOurs();
       const state = this.#state;
       if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
       ({ file } = state);
@@ -331,7 +330,7 @@ export class FileStore implements PetStore {
   }
 
   /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
-  async #look(): Promise<void> {
+  async #repairUnlessOurs(): Promise<void> {
     const state = this.#state;
     if (state.name !== 'working' || (await state.file.check()) === 'ours') return;
     await this.#beginRepair(new Error(REMOVED), state.file);
@@ -351,7 +350,8 @@ export class FileStore implements PetStore {
       }
       this.#failures.clear();
     } catch (error) {
-      // Memory lacks a durable pet now: no file may be written from it.
+      // Memory lacks a durable pet now, which was never acknowledged: nothing more may be stored, and
+      // the data file stays.
       const cause = new Error(`Memory failed after a pet was stored: ${messageOf(error)}`);
       await this.#end(cause, [file], commit);
     }
@@ -375,12 +375,12 @@ export class FileStore implements PetStore {
     const { cause, doubt } = state;
     const beganAt = clock.now();
     let { files } = state;
-    for (const file of files) if (!file.hasAll) await file.readsAll();
+    for (const file of files) if (!file.hasAll) await file.proveContent();
     try {
       const there = await this.#ourFile(files);
       files = await keepNeeded(files, there);
       await this.#expectRoom();
-      const { file, failure } = await createDataFile(this.#deps, this.#tables, {
+      const file = await createDataFile(this.#deps, this.#tables, {
         by: there === undefined ? 'link or rename' : 'rename',
         attributes: this.#attributes,
         doubt: doubt?.lines,
@@ -388,17 +388,16 @@ export class FileStore implements PetStore {
           if (!(await newFile.lock('exclusive'))) throw new Error('The new file is locked');
           if ((await this.#ourFile(files)) !== there) throw new Error(REMOVED);
         },
+        keep: (newFile) => (files = [...files, newFile]),
       });
-      files = [...files, file];
-      if (failure !== undefined) throw failure;
-      for (const old of files.slice(0, -1)) await old.close().catch(() => undefined);
+      for (const old of files) await old.close().catch(() => undefined);
       this.#become({ name: 'working', file });
       logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
       if (doubt === undefined) this.#failures.clear();
       else await this.#publish(doubt, file);
     } catch (error) {
       if (error instanceof NotOursError) return this.#end(error, files, doubt);
-      const pauseMs = hasAll(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
+      const pauseMs = isAnyThere(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
       const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
       this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
       this.#recordFailure(error);
@@ -427,10 +426,9 @@ export class FileStore implements PetStore {
   async #expectRoom(): Promise<void> {
     const { disk, path } = this.#deps;
     const free = await disk.freeBytes(dirname(path)).catch(() => Infinity);
-    const bytes = bytesOfFile(this.#tables);
+    const bytes = bytesOfFile(this.#tables, this.#doubt?.lines);
     if (free >= bytes) return;
-    const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
-    throw Object.assign(new Error(message), { code: 'ENOSPC' });
+    throw new Error(`ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`);
   }
 
   /** Ends the store: a new process, or an operator, has to look at the files. */
@@ -439,7 +437,7 @@ export class FileStore implements PetStore {
     const files = await keepNeeded(open, undefined);
     this.#become({ name: 'ended', cause, doubt, files, saved: undefined });
     const { logger, path } = this.#deps;
-    const details = { cause: cause.message, pets: this.durability(), file: path };
+    const details = { cause: cause.message, where: this.durability(), file: path };
     logger('error', 'The store has ended', details);
     await this.#save();
   }
@@ -465,24 +463,25 @@ export class FileStore implements PetStore {
   async #writeSavedFile(): Promise<string> {
     const { disk, path, clock, memory, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
+    // The next try makes another one.
+    const remove = (): Promise<void> => disk.remove(saved).catch(() => undefined);
     await disk.makeDirectory(dirname(saved));
-    const { file, failure } = await replaceFile(disk, {
+    const file = await replaceFile(disk, {
       path: saved,
       unfinished: unfinishedPath(path, randomBits()),
       attributes: this.#attributes,
       by: 'link or rename',
       write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
+      keep: (named) => named.close().finally(remove),
     });
     await file.close().catch(() => undefined);
     try {
-      if (failure !== undefined) throw failure;
       await syncFolders(disk, saved);
+      return saved;
     } catch (error) {
-      // The next try makes another one.
-      await disk.remove(saved).catch(() => undefined);
+      await remove();
       throw error;
     }
-    return saved;
   }
 
   /** Says once a minute that only memory has the pets, and how much room they need. */
@@ -492,7 +491,7 @@ export class FileStore implements PetStore {
     this.#advisedAt = clock.now();
     logger('error', ONLY_MEMORY, {
       cause: messageOf(error),
-      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables)} bytes`,
+      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables, this.#doubt?.lines)} bytes`,
     });
   }
 
@@ -508,7 +507,7 @@ export class FileStore implements PetStore {
   /** Checks the file, or tries to repair, or to save. */
   async #try(): Promise<void> {
     // If the system does not say what is there, the next create or the next second asks again.
-    if (this.#state.name === 'working') return this.#look().catch(() => undefined);
+    if (this.#state.name === 'working') return this.#repairUnlessOurs().catch(() => undefined);
     return this.#state.name === 'ended' ? this.#save() : this.#repair();
   }
 
@@ -527,9 +526,9 @@ export class FileStore implements PetStore {
       await clock.sleep(TICK_MS);
       await this.#alone(stop);
     }
-    await this.#alone(() => this.#closeFiles());
+    const elsewhere = await this.#alone(() => this.#closeFiles());
     await this.#unlockBeside();
-    if (this.durability() !== 'data file') throw new Error(this.#whatHasThem);
+    if (elsewhere !== undefined) throw new Error(elsewhere);
   }
 
   /** Marks the data file as clean, if it is known to have all pets. */
@@ -544,24 +543,25 @@ export class FileStore implements PetStore {
     });
   }
 
-  async #closeFiles(): Promise<void> {
+  /** Resolves with what has the acknowledged pets, unless it is the data file. */
+  async #closeFiles(): Promise<string | undefined> {
     const where = this.durability();
     const files = filesOf(this.#state);
-    this.#whatHasThem = await this.#describe(where, files);
+    const elsewhere = where === 'data file' ? undefined : await this.#describe(files);
     this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
+    return elsewhere;
   }
 
   /** Resolves with what has the acknowledged pets, for an operator. */
-  async #describe(where: WherePetsAre, files: readonly DataFile[]): Promise<string> {
+  async #describe(files: readonly DataFile[]): Promise<string> {
     const { path } = this.#deps;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
-    if (where === 'data file') return `${path} has ${all}`;
     if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
       return `${this.#state.saved} has ${all}, since another program changed ${path}`;
     }
     for (const file of files) {
-      if (!(await file.readsAll())) continue;
+      if (!(await file.proveContent()) || !file.isLinked()) continue;
       return `The file with the inode ${file.inode} has ${all}, but ${path} may not lead to it`;
     }
     return `Only memory had ${all}: those that are in no backup are lost`;
@@ -599,7 +599,7 @@ export class FileStore implements PetStore {
     const message = `Pets cannot be stored: ${clientMessage(error)}`;
     // Each try has another unfinished file, but not another cause.
     const cause = messageOf(error).replace(/(?<=\.unfinished-)[0-9a-f]+/, '*');
-    const details = { cause, pets: this.durability(), file: this.#deps.path };
+    const details = { cause, where: this.durability(), file: this.#deps.path };
     this.#failures.record(message, details);
     return message;
   }
@@ -625,7 +625,7 @@ function filesOf(state: State): readonly DataFile[] {
 }
 
 /** True if the path is known to lead to a file with all acknowledged pets. */
-function hasAll(files: readonly DataFile[]): boolean {
+function isAnyThere(files: readonly DataFile[]): boolean {
   return files.some((file) => file.isThere());
 }
 

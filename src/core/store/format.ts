@@ -35,8 +35,8 @@ export const FILE_END: Buffer = Buffer.from(']\n');
 /** Between a pet and the member that only the data file has. */
 export const KEY_MEMBER = ',"idempotencyKey":"';
 /**
- * As an expression, the end of a whole pet, and of nothing else: a quote in a name is escaped. Its
- * members may have other values.
+ * As an expression, the end of a whole pet, and of nothing else: a quote in a name is escaped. It
+ * also accepts values that no pet has, such as another status.
  */
 export const LINE_END: string = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:${KEY_MEMBER}\w+")?\}`;
 
@@ -44,8 +44,8 @@ export const LINE_END: string = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z
 export const MAX_COMMIT_BYTES: number = 24 << 20;
 /** A commit takes pets until it has so many bytes. */
 export const FULL_COMMIT_BYTES: number = 16 << 20;
-/** What a line has beside the pet's members: a comma, an id, a key, a line feed. */
-export const LINE_BYTES = 128;
+/** What a line has at most beside the pet's members: a comma, an id, a key, a mark. */
+export const LINE_EXTRA_BYTES = 128;
 
 /** In a file that is written from memory. A damaged byte takes the pets of its commit with it. */
 const MAX_BATCH_PETS = 64;
@@ -54,7 +54,8 @@ const MAX_BATCH_BYTES: number = 1 << 20;
 /**
  * What the first line says. A file is in use from a start to a clean stop: only then may its end be
  * torn. After a sync that failed at a start, it says so to the next start, which must not believe
- * the content before it is written anew: the system may report a second sync as a success.
+ * the content before it is written anew: the system may report a second sync as a success. To write
+ * the last commit again is not enough then: the file may be a copy of which no byte was synced.
  */
 export type Word = 'in use' | 'clean' | 'not synced';
 
@@ -76,7 +77,7 @@ export interface Chain {
   readonly end: number;
   /** The CRC-32 of all bytes from behind the first line to there. */
   readonly crc: number;
-  /** The mark and the line feed before it, or the blanks of the first line. */
+  /** The bytes before `end`: a mark, or the blanks of the first line, and the line feed. */
   readonly mark: Buffer;
 }
 
@@ -129,10 +130,11 @@ export function blanksOf(bits: number): string {
   return bits.toString(2).padStart(MARK_BYTES, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
-/** How many bytes a file with all pets takes at most. */
-export function bytesOfFile({ pets, keys }: Tables): number {
+/** How many bytes a file with all pets and the lines of a doubt takes at most. */
+export function bytesOfFile({ pets, keys }: Tables, doubt = ''): number {
   const marks = 1 + pets.length / MAX_BATCH_PETS + pets.textBytes / MAX_BATCH_BYTES;
-  return Math.ceil(pets.textBytes + keys.length * LINE_BYTES + (2 + marks) * LINE_BYTES);
+  const textBytes = pets.textBytes + Buffer.byteLength(doubt);
+  return Math.ceil(textBytes + (2 + marks + keys.length) * LINE_EXTRA_BYTES);
 }
 
 /**

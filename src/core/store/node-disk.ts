@@ -60,10 +60,12 @@ const NO_LINK: number = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0);
  * Under the permission model of Node 20 to 24, fs refuses both calls, but the methods of a handle
  * do them; Node 26 refuses these, too. In Yarn's Plug'n'Play the handles have no such methods.
  */
-const hasHandles: boolean = (process as { readonly permission?: unknown }).permission !== undefined;
+const isRestricted: boolean =
+  (process as { readonly permission?: unknown }).permission !== undefined;
 type Sync = (file: FileHandle) => Promise<void>;
-const syncData: Sync = (file) => (hasHandles ? file.datasync() : promisify(fs.fdatasync)(file.fd));
-const syncAll: Sync = (file) => (hasHandles ? file.sync() : promisify(fs.fsync)(file.fd));
+const syncData: Sync = (file) =>
+  isRestricted ? file.datasync() : promisify(fs.fdatasync)(file.fd);
+const syncAll: Sync = (file) => (isRestricted ? file.sync() : promisify(fs.fsync)(file.fd));
 
 async function openFile(
   path: string,
@@ -75,17 +77,15 @@ async function openFile(
   let holder: FileHandle | undefined;
   const methods: DiskFile = {
     // The way to libuv's threads and back takes longer than the read, a sixth of a start.
-    read: async (bytes, offset, length, position) => {
+    read: async (bytes, position) => {
       await nextTurn();
-      return fs.readSync(file.fd, bytes, offset, length, position);
+      return methods.readNow(bytes, position);
     },
-    write: async (bytes, offset, position) =>
-      (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
-    writeNow: (bytes, offset, position) =>
-      fs.writeSync(file.fd, bytes, offset, bytes.length - offset, position),
     readNow: (bytes, position) => fs.readSync(file.fd, bytes, 0, bytes.length, position),
-    // Windows syncs only files that are open for writing.
-    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file)),
+    write: async (bytes, position) =>
+      (await file.write(bytes, 0, bytes.length, position)).bytesWritten,
+    writeNow: (bytes, position) => fs.writeSync(file.fd, bytes, 0, bytes.length, position),
+    sync: () => syncData(file),
     truncate: (length) => file.truncate(length),
     stat: () => statOf(file),
     lock: async (kind) => {
@@ -171,9 +171,9 @@ async function tryLock(
   kind: 'exclusive' | 'shared',
 ): Promise<FileHandle | undefined> {
   if (IS_WINDOWS) return file;
-  const flags = OPEN_LOCKED[platform()]?.[kind];
-  if (flags === undefined) return (await flock(file.fd, kind)) ? file : undefined;
-  return openRegular(path, FLAGS.read | flags).catch((error: unknown) => {
+  const lockFlag = OPEN_LOCKED[platform()]?.[kind];
+  if (lockFlag === undefined) return (await flock(file.fd, kind)) ? file : undefined;
+  return openRegular(path, FLAGS.read | lockFlag).catch((error: unknown) => {
     if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes(codeOf(error))) return undefined;
     throw error;
   });

@@ -21,7 +21,7 @@ import type { PageQuery, PetCount, StoredPage } from '../pets/pet-store.ts';
 import { formatPets, PET_SEPARATOR } from '../pets/pet-text.ts';
 
 const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
-const BRACE = 0x7d;
+const CLOSING_BRACE = 0x7d;
 /** A pet's text begins with `{"id":`, an id of at most 19 digits, and a comma. */
 const ID_OFFSET = 6;
 const MAX_ID_BYTES = 20;
@@ -113,7 +113,7 @@ export class PetTable {
     const chunk = this.#chunkFor(length + SEPARATOR.length);
     source.copy(chunk, this.#usedBytes, start, end);
     const textEnd = this.#usedBytes + length;
-    chunk[textEnd - 1] = BRACE;
+    chunk[textEnd - 1] = CLOSING_BRACE;
     this.#endPet(chunk, textEnd, id);
   }
 

@@ -8,7 +8,7 @@ import zlib from 'node:zlib';
 import { stringifyPet } from '../pets/pet.ts';
 import { InvalidPetError, MAX_PET_BYTES, parseFilePet, type FilePet } from '../pets/pet-text.ts';
 import { readItems, type DiskFile } from './disk.ts';
-import { blanksOf, MAX_COMMIT_BYTES } from './format.ts';
+import { blanksOf } from './format.ts';
 import { KEY_LIFETIME_MS } from './idempotency-keys.ts';
 import { emptyTables, type Tables, type TablesDeps } from './tables.ts';
 
@@ -76,7 +76,7 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
     }
   };
   const range = { start: 0, end: sizeBytes };
-  const unread = await readItems(file, range, deps.memory, MAX_COMMIT_BYTES, read);
+  const unread = await readItems(file, range, deps.memory, read);
   const end = count === 0 ? WITHOUT_PETS : BEHIND_PETS;
   if (!unread.atEnd || !end.test(unread.bytes.toString('latin1'))) {
     assertUtf8(path, unread.bytes, unread.position);

@@ -17,7 +17,6 @@ import {
   FILE_END,
   FIRST_LINE_BYTES,
   KEY_MEMBER,
-  LINE_BYTES,
   LINE_END,
   MARK_LINE_BYTES,
   MAX_COMMIT_BYTES,
@@ -214,8 +213,8 @@ async function readCommits(
     }
   };
   const range = { start: FIRST_LINE_BYTES, end: sizeBytes };
-  const { bytes, position } = await readItems(file, range, deps.memory, MAX_COMMIT_BYTES, read);
-  const tailAt = Math.max(0, bytes.length - 2 * LINE_BYTES);
+  const { bytes, position } = await readItems(file, range, deps.memory, read);
+  const tailAt = Math.max(0, bytes.length - MAX_LINE_END_BYTES);
   const lost = WITHOUT_LINE_FEED.exec(bytes.toString('latin1', tailAt));
   if (lost === null) return;
   const feedAt = tailAt + lost.index + lost[0].length;
@@ -231,7 +230,7 @@ function endOfLastMark(window: Buffer, start: number): number | undefined {
 function endOfNextMark(window: Buffer, start: number): number | undefined {
   for (let feed = window.indexOf('\n', start); feed !== -1; feed = window.indexOf('\n', feed + 1)) {
     const mark = window.subarray(feed + 1 - MARK_LINE_BYTES, feed);
-    const isMark = window[feed - MARK_LINE_BYTES] === BRACE && crcOfMark(mark) !== -1;
+    const isMark = window[feed - MARK_LINE_BYTES] === CLOSING_BRACE && crcOfMark(mark) !== -1;
     if (isMark && feed - MARK_LINE_BYTES > start) return feed + 1;
   }
   return undefined;
@@ -242,6 +241,8 @@ function endOfNextMark(window: Buffer, start: number): number | undefined {
  * may have put a brace and blanks into a name.
  */
 const WITHOUT_LINE_FEED = new RegExp(String.raw`${LINE_END}[ \t]{32}(?=$|\0[\]\0]?[\n\0]?$)`);
+/** It matches at most 150. */
+const MAX_LINE_END_BYTES = 256;
 
 /**
  * Adds the pets of commits that are proven, without an object for each. Returns the positions where
@@ -261,10 +262,11 @@ function addPets(
   while (at < text.length) {
     const next = text.indexOf('\n', at) + 1;
     const first = text.charCodeAt(at) === COMMA ? at + 1 : at;
-    const isMarked = text.charCodeAt(next - 2) !== BRACE;
+    const isMarked = text.charCodeAt(next - 2) !== CLOSING_BRACE;
     const close = next - 1 - (isMarked ? MARK_LINE_BYTES : 1);
     const idEnd = text.indexOf(',', first);
-    const isPet = idEnd < close && text.charCodeAt(close) === BRACE && text.startsWith(ID, first);
+    const isObject = text.startsWith(ID, first) && text.charCodeAt(close) === CLOSING_BRACE;
+    const isPet = isObject && idEnd < close;
     const id = isPet ? idOf(text, first + ID.length, idEnd) : 0n;
     if (id <= pets.lastId) break;
     const keyAt = close - KEY_MEMBER.length - KEY_DIGITS - 1;
@@ -294,6 +296,6 @@ function idOf(text: string, start: number, end: number): bigint {
 
 const ID = '{"id":';
 const KEY_DIGITS = 32;
-const BRACE = 0x7d;
+const CLOSING_BRACE = 0x7d;
 const COMMA = 0x2c;
 const ZERO = 0x30;

@@ -29,6 +29,8 @@ export interface Replacement {
   write(append: (bytes: Buffer) => Promise<void>): Promise<void>;
   /** Called with the synced file right before it gets the name. If it rejects, nothing happens. */
   beforeName?(file: DiskFile): Promise<void>;
+  /** Called after a failure if the path may lead to the file. By default the file is closed. */
+  keep?(file: DiskFile): Promise<void>;
   /**
    * How the file gets the name. A rename replaces another file. A link fails if there is one; where
    * no file can have two names, a rename follows a last look that nothing is there.
@@ -36,19 +38,12 @@ export interface Replacement {
   readonly by: 'rename' | 'link or rename';
 }
 
-export interface Replaced {
-  /** The caller has to close it. */
-  readonly file: DiskFile;
-  /** Why it is not certain that the path leads to it, durably. */
-  readonly failure?: unknown;
-}
-
 /**
- * Replaces a file. If an operation fails, the path decides which file it leads to, since what
- * reports a failure may have taken effect. Rejects if that is not the new one, which is removed.
+ * Replaces a file. Resolves with the new one, which the caller has to close. Rejects if it is not
+ * certain that the path leads to it, durably: what reports a failure may have taken effect.
  */
-export async function replaceFile(disk: Disk, replacement: Replacement): Promise<Replaced> {
-  const { path, unfinished, attributes } = replacement;
+export async function replaceFile(disk: Disk, replacement: Replacement): Promise<DiskFile> {
+  const { path, unfinished, attributes, keep = (file) => file.close() } = replacement;
   const file = await disk.open(unfinished, 'create', attributes);
   let mayHaveName = false;
   try {
@@ -62,13 +57,16 @@ export async function replaceFile(disk: Disk, replacement: Replacement): Promise
     mayHaveName = true;
     await giveName(disk, replacement);
     await disk.syncDirectory(dirname(path));
-    return { file };
-  } catch (failure) {
+    return file;
+  } catch (error) {
     const isThere = (): boolean => isSameFile(disk.stat(path), file.stat());
-    if (mayHaveName && saidOr(true, isThere)) return { file, failure };
-    await file.close().catch(() => undefined);
-    await disk.remove(unfinished).catch(() => undefined);
-    throw failure;
+    if (mayHaveName && saidOr(true, isThere)) {
+      await keep(file).catch(() => undefined);
+    } else {
+      await file.close().catch(() => undefined);
+      await disk.remove(unfinished).catch(() => undefined);
+    }
+    throw error;
   }
 }
 

@@ -19,13 +19,12 @@
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../base/logger.ts';
-import type { Clock } from '../base/system.ts';
 import {
   CHANGED_WHILE_READ,
   createDataFile,
   DataFile,
   NotOursError,
-  type DataFileDeps,
+  type StoreDeps,
 } from './data-file.ts';
 import {
   assertRegular,
@@ -41,11 +40,6 @@ import {
 import { chainAtStart } from './format.ts';
 import { readDataFile, type DataFileContent } from './read-data-file.ts';
 import { emptyTables, type Tables } from './tables.ts';
-
-/** What a store works with, and tests replace. */
-export interface StoreDeps extends DataFileDeps {
-  readonly clock: Clock;
-}
 
 /** What it takes to look at the files beside a data file. */
 type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'memory' | 'clock'>;
@@ -129,7 +123,7 @@ async function takeLock({ path, clock }: StoreDeps, file: DiskFile): Promise<voi
 
 /** Reads the locked file, and makes it durable, or puts a new one in its place. */
 async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
-  const { disk, path, logger } = deps;
+  const { path, logger } = deps;
   // Before it is read: what another process writes from then on is noticed.
   const known = locked.stat();
   const content = await readDataFile(path, locked, deps);
@@ -142,7 +136,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   const found = new DataFile(deps, locked, isCommits ? content.chain : chainAtStart(), known);
   if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
     try {
-      await found.begin(content.lastCommitAt);
+      await found.makeDurable(content.lastCommitAt);
       logContent(deps, content);
       return { file: found, tables };
     } catch (error) {
@@ -152,8 +146,8 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       found.markNotSynced();
     }
   }
-  const attributes = attributesOf(disk, path);
-  const { file, failure } = await createDataFile(deps, tables, {
+  const { attributes } = found;
+  const file = await createDataFile(deps, tables, {
     by: 'rename',
     attributes,
     async beforeName(newFile) {
@@ -161,10 +155,6 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       if ((await found.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
     },
   });
-  if (failure !== undefined) {
-    await file.close().catch(() => undefined);
-    throw failure;
-  }
   await found.close().catch(() => undefined);
   logContent(deps, content);
   if (!isDeepStrictEqual(file.attributes, attributes)) {
@@ -186,17 +176,13 @@ async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
   }
   const tables = emptyTables(deps);
   try {
-    const { file, failure } = await createDataFile(deps, tables, {
+    const file = await createDataFile(deps, tables, {
       by: 'link or rename',
       attributes: attributesOf(disk, path),
       beforeName: (newFile) => takeLock(deps, newFile),
     });
-    if (failure === undefined) {
-      logger('info', 'Made a data file without pets', { file: path });
-      return { file, tables };
-    }
-    await file.close().catch(() => undefined);
-    throw failure;
+    logger('info', 'Made a data file without pets', { file: path });
+    return { file, tables };
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return undefined;
     throw error;
@@ -209,7 +195,10 @@ export async function assertNoPetsBeside(deps: BesideDeps): Promise<void> {
   await findOldJournal(deps);
 }
 
-/** Removes what earlier processes have left, but not the file that another process is writing. */
+/**
+ * Removes what earlier processes have left, but no file that another process has locked, to give it
+ * its name.
+ */
 async function removeUnfinished(deps: StoreDeps, locked: DiskFile): Promise<void> {
   const { disk, logger } = deps;
   for (const path of await filesBeside(deps, UNFINISHED)) {

@@ -12,7 +12,7 @@
  */
 
 import { PET_STATUSES } from '../pets/pet.ts';
-import { FILE_END, KEY_MEMBER, LINE_END, MAX_COMMIT_BYTES } from './format.ts';
+import { FILE_END, KEY_MEMBER, LINE_END } from './format.ts';
 
 const SECTOR_BYTES = 512;
 const [BRACKET, LINE_FEED] = FILE_END as unknown as [number, number];
@@ -22,7 +22,6 @@ const [BRACKET, LINE_FEED] = FILE_END as unknown as [number, number];
  * last pet has the id `lastId`.
  */
 export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean {
-  if (tail.length > MAX_COMMIT_BYTES) return false;
   const start = startOf(lastId + 1n, lastId === 0n);
   const oldBytes = Number(tail[0] === BRACKET) + 2 * Number(tail[1] === LINE_FEED);
   // What was to be written there: with the old bytes as they were, or with the new ones.

@@ -13,7 +13,7 @@ import {
   MAX_COMMIT_BYTES,
 } from '../../../src/core/store/format.ts';
 import { isTornCommit } from '../../../src/core/store/torn-commit.ts';
-import { line } from '../../support/disk/data-files.ts';
+import { fileOf, line, read } from '../../support/disk/data-files.ts';
 import { rounds } from '../../support/extent.ts';
 
 const SECTOR = 512;
@@ -223,12 +223,14 @@ test('Rule 4: any bit of a whole commit may be another one', () => {
   }
 });
 
-test('Rule 6: no commit is longer than 24 MiB', () => {
-  const start = Buffer.from(LINES.slice(0, 19));
+test('Rule 6: no commit is longer than 24 MiB', async () => {
+  const { bytes, ends } = fileOf([[line(7)]]);
   const tail = Buffer.alloc(MAX_COMMIT_BYTES + 1, 'x');
-  start.copy(tail);
-  assert.equal(isTornCommit(tail, 4100, 7n), false);
-  assert.ok(isTornCommit(tail.subarray(0, -1), 4100, 7n));
+  tail.write(LINES.slice(0, 19));
+  const file = Buffer.concat([bytes.subarray(0, ends[0]), tail]);
+  await assert.rejects(read(file), { name: 'DamagedFileError' });
+  const content = await read(file.subarray(0, -1));
+  assert.equal(content.form === 'commits' && content.end, 'torn');
 });
 
 test('The longest name of nothing but escapes can be read', () => {

@@ -99,8 +99,8 @@ export class FaultyDisk {
       if (effect === 'false') return false;
       const [, most] = /^short (\d+)$/.exec(effect) ?? [];
       if (most === undefined) return proceed(...args);
-      const [bytes, offset, ...rest] = args as readonly [Buffer, number, ...(readonly number[])];
-      return proceed(bytes.subarray(0, offset + Number(most)), offset, ...rest);
+      const [bytes, position] = args as readonly [Buffer, number];
+      return proceed(bytes.subarray(0, Number(most)), position);
     };
     if (/Now$|stat$/.test(operation)) {
       if (effect === 'late') go();

@@ -27,12 +27,12 @@ export async function assertFloodRefused(
   const file: DiskFile = {
     ...({} as DiskFile),
     stat: () => ({ sizeBytes: FLOOD_BYTES }) as FileStat,
-    read: async (into, offset, count, position) => {
-      if (position < start.length) return start.copy(into, offset, position, position + count);
-      const room = Math.min(count, FLOOD_BYTES - position);
+    read: async (into, position) => {
+      if (position < start.length) return start.copy(into, 0, position);
+      const room = Math.min(into.length, FLOOD_BYTES - position);
       // Short, so that the filler goes on where it stopped.
       const phase = (position - start.length) % filler.length;
-      return block.copy(into, offset, phase, Math.min(block.length, phase + room));
+      return block.copy(into, 0, phase, Math.min(block.length, phase + room));
     },
   };
   await assert.rejects(read(file, { ...systemMemory, bytes }), { message });

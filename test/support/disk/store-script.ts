@@ -93,7 +93,7 @@ class StoreScript implements Script {
     const { bytes, uint32s } = systemMemory;
     const memory: Memory = { bytes: allocate(bytes), uint32s: allocate(uint32s) };
     this.store = await openFileStore({
-      ...{ path: DATA_FILE, disk: this.disk.disk, memory, ...this.clock.startProcess() },
+      ...{ path: DATA_FILE, disk: this.disk.disk, memory, clock: this.clock.startProcess() },
       randomBits: () => 1 + Object.keys(this.files.contents()).length,
       log: (level, event, details = {}) => {
         const texts = Object.entries(details).map(([name, value]) => `${name}=${value}`);
