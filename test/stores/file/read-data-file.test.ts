@@ -8,7 +8,6 @@ import { MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
 import { blanksOf } from '../../../src/core/store/format.ts';
 import { readProvenCommits } from '../../../src/core/store/read-data-file.ts';
 import { fileOf, line, linesOf, PATH, read } from '../../support/disk/data-files.ts';
-import { rounds } from '../../support/extent.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 
 const KEY = '9f86d081884c7d659a2feaa0c55ad015';
@@ -166,22 +165,6 @@ test("Release 2's checksum behind the bracket is compared, in any layout", async
 
 const LINES = [REX, TOM, line(3, 'Max'), line(4, 'x'.repeat(600)), line(5, 'Kim', KEY)];
 const COMMITS = [[LINES[0]!], LINES.slice(1, 3), [LINES[3]!], [LINES[4]!]];
-
-for (const word of ['in use', 'clean'] as const) {
-  test(`Every other bit of a file that is ${word} is noticed`, async () => {
-    const { bytes } = fileOf(COMMITS, word);
-    for (let bit = 0; bit < 8 * bytes.length; bit += rounds(7, 1)) {
-      const changed = Buffer.from(bytes);
-      const at = Math.floor(bit / 8);
-      changed[at]! ^= 1 << (bit % 8);
-      const content = await read(changed).catch(() => undefined);
-      // A tab of the first line that becomes a carriage return makes the file any array.
-      const isArray = at < 34 && changed[at] === 0x0d && content?.form === 'array';
-      assert.ok(content === undefined || isArray, `bit ${bit}`);
-      if (isArray) assert.deepEqual(linesOf(content), LINES);
-    }
-  });
-}
 
 test('A zero instead of a line feed behind a mark is damage, unless it is the last commit', async () => {
   const { bytes, ends } = fileOf(COMMITS);
