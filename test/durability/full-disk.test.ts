@@ -54,18 +54,6 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
   });
 }
 
-test('A full disk whose data file is removed has room for a new one', async (t) => {
-  const folder = mountDisk(t, 'tmpfs', 2 * MIB);
-  if (folder === undefined) return;
-  const scene = await openScene(t, folder);
-  scene.ledger.maxPaddingBytes = 20_000;
-  assertNoSpace(await createUntilRefused(scene.create));
-  fs.rmSync(scene.dataFile);
-  await logged(scene.service, 'Wrote a new data file from memory');
-  assert.equal(await end(scene.service, 'SIGTERM'), 0);
-  scene.ledger.check(await petsAtNextStart(scene.dataFile));
-});
-
 test('If only memory has the pets, and room is made during a stop, it ends with 0, and they are there', async (t) => {
   const folder = mountDisk(t, 'tmpfs', 2 * MIB);
   if (folder === undefined) return;

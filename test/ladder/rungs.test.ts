@@ -49,7 +49,8 @@ for (const [name, open] of DURABLE) {
       assert.deepEqual(pet, formatPet(BigInt(index + 1), AWKWARD[index]!));
       assert.deepEqual(again.get(pet.id), pet);
     }
-    assert.deepEqual(again.list({ limit: 9 }), store.list({ limit: 9 }));
+    assert.deepEqual(again.list({ limit: 3 }), { ...store.list({ limit: 9 }), next: undefined });
+    assert.equal(again.list({ limit: 2 }).next, 2n);
     assert.equal((await again.create(AWKWARD[0]!)).id, 4n);
   });
 }
