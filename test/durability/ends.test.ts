@@ -1,6 +1,7 @@
 /**
- * How a real process ends while its file store syncs, repairs or saves, and what its exit code and
- * its last line say. Exit code 0 means that the data file has every acknowledged pet.
+ * How a real process ends while its file store syncs or saves, and what its exit code and its last
+ * line say. What a kill leaves is in test/simulation and kill.test.ts; a stop that succeeds is in
+ * restarts.test.ts.
  */
 
 import assert from 'node:assert/strict';
@@ -13,30 +14,23 @@ import { until } from '../support/until.ts';
 import { openScene, PATIENT, type Scene } from './scene.ts';
 
 /**
- * How the process is brought into the state; the signal; its exit code, or how it is killed; and
- * what its last line says. A disk that hangs keeps a process from its end: then it kills itself.
+ * How the process is brought into the state; its exit code, or how it is killed; and what its last
+ * line says. A disk that hangs keeps a process from its end: then it kills itself.
  */
 type Row = readonly [
   state: string,
   enter: (scene: Scene) => unknown,
-  signal: 'SIGKILL' | 'SIGTERM',
-  code: 0 | 1 | 'SIGKILL',
-  last?: string,
+  code: 1 | 'SIGKILL',
+  last: string,
 ];
 
 const TIMED_OUT = '"event":"Graceful shutdown timed out","seconds":10';
 
 const ROWS: readonly Row[] = [
-  ['works', () => undefined, 'SIGTERM', 0, '"event":"Stopped"'],
-  ['works, and has no sync left', ({ setFault }) => setFault('EIO'), 'SIGTERM', 0, '"Stopped"'],
-  ['syncs without end', hang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"where":"data file"`],
-  ['syncs without end', hang, 'SIGKILL', 'SIGKILL'],
-  ['repairs', repair, 'SIGTERM', 0, '"Stopped"'],
-  ['repairs', repair, 'SIGKILL', 'SIGKILL'],
-  ['repairs without end', repairAndHang, 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"where":"data file"`],
-  ['cannot save', save('EIO'), 'SIGTERM', 1, 'Only memory had all 2 acknowledged pets'],
-  ['saves without end', save('hang'), 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"where":"memory"`],
-  ['gets a second signal', signalTwice, 'SIGTERM', 'SIGKILL', '"Ended by a second signal"'],
+  ['syncs without end', hang, 'SIGKILL', `${TIMED_OUT},"where":"data file"`],
+  ['cannot save', save('EIO'), 1, 'Only memory had all 2 acknowledged pets'],
+  ['saves without end', save('hang'), 'SIGKILL', `${TIMED_OUT},"where":"memory"`],
+  ['gets a second signal', signalTwice, 'SIGKILL', '"Ended by a second signal"'],
 ];
 
 async function hang({ dataFile, setFault, create }: Scene): Promise<void> {
@@ -44,17 +38,6 @@ async function hang({ dataFile, setFault, create }: Scene): Promise<void> {
   setFault('hang');
   void create();
   await until(() => statSync(dataFile).size > before);
-}
-
-async function repair({ setFault, create }: Scene): Promise<void> {
-  setFault('EIO');
-  assert.equal((await create()).status, 500);
-  assert.equal((await create()).status, 503);
-}
-
-async function repairAndHang(scene: Scene): Promise<void> {
-  await repair(scene);
-  scene.setFault('hang');
 }
 
 function save(fault: 'EIO' | 'hang') {
@@ -85,13 +68,13 @@ function paceOf(last: string): number {
   return last.includes('Only memory') ? 1 : PATIENT;
 }
 
-for (const [state, enter, signal, code, last = ''] of ROWS) {
-  test(`A process that ${state} when ${signal} comes ends with ${code}, and loses no pet`, async (t) => {
+for (const [state, enter, code, last] of ROWS) {
+  test(`A process that ${state} when SIGTERM comes ends with ${code}, and loses no pet`, async (t) => {
     const scene = await openScene(t, tempDir(t), paceOf(last));
     const { service, ledger, dataFile } = scene;
     for (let count = 0; count < 2; count += 1) assert.equal((await scene.create()).status, 201);
     await enter(scene);
-    assert.equal(await end(service, signal), code, service.stderr());
+    assert.equal(await end(service, 'SIGTERM'), code, service.stderr());
     const lines = service.stderr().trimEnd().split('\n');
     assert.ok(lines.at(-1)!.includes(last), service.stderr());
     if (last.includes('memory')) return assert.equal(readFileSync(dataFile, 'utf8'), NOTE);

@@ -1,7 +1,8 @@
 /**
- * What another program does to the files of a service under load. It notices, acknowledges nothing
- * from then on, and overwrites nothing of others: it writes a new data file, or it saves all pets
- * to another file and ends. No acknowledged pet is lost, and no refused one appears.
+ * What another program does to the files of a store on the real file system, where only the system
+ * says what has changed. The store notices it, acknowledges nothing from then on, and overwrites
+ * nothing of others: it writes a new data file, or it saves all pets to another file and ends. No
+ * acknowledged pet is lost. What happens at each operation is in test/simulation/meddling.ts.
  */
 
 import assert from 'node:assert/strict';
@@ -9,103 +10,120 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nodeDisk } from '../../src/core/store/node-disk.ts';
-import { openFileStore } from '../../src/core/store/file-store.ts';
-import { intercept } from '../support/disk/intercept.ts';
+import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { rounds, SEED } from '../support/extent.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import { listAllPets } from '../support/pets/pet-load.ts';
 import { REX } from '../support/pets/rex.ts';
-import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
-import { createRandom, type Random } from '../support/random.ts';
+import { assertRefused, end, startOn } from '../support/process/process.ts';
+import { until } from '../support/until.ts';
 import { openScene, type Scene } from './scene.ts';
 
-const ROUNDS = rounds(1, 4);
-/** More than a tick of any file system's clock. */
+/** More than a tick of any file system's clock: an edit within one is not noticed. */
 const TICK_MS = 20;
-/** More than a commit has: less may be overwritten by the next one, which does no harm. */
-const MORE: string = ' '.repeat(1 << 20);
 
-type Load = Awaited<ReturnType<Scene['underLoad']>>;
-type Meddle = (scene: Scene, random: Random, load: Load) => unknown;
+/** Where the store is. `copy` is a copy of the data file, one pet older. */
+interface Site {
+  readonly folder: string;
+  readonly path: string;
+  readonly copy: string;
+  readonly store: FileStore;
+}
 
-/** What is done, and whether the service goes on with all its pets, or saves them and ends. */
-const MEDDLINGS: readonly (readonly [what: string, meddle: Meddle, then: 'goes on' | 'ends'])[] = [
-  ['touched', ({ dataFile }) => fs.utimesSync(dataFile, 1, 1), 'goes on'],
-  ['cut', cut, 'ends'],
-  ['emptied', ({ dataFile }) => fs.truncateSync(dataFile), 'ends'],
-  ['made longer', ({ dataFile }) => fs.appendFileSync(dataFile, MORE), 'ends'],
+/** What is done, and whether the store goes on with all its pets, or saves them and ends. */
+const MEDDLINGS: readonly (readonly [
+  what: string,
+  meddle: (site: Site) => unknown,
+  then: 'goes on' | 'ends',
+])[] = [
+  ['touched', ({ path }) => fs.utimesSync(path, 1, 1), 'goes on'],
+  ['cut', ({ path }) => fs.truncateSync(path, fs.statSync(path).size - 40), 'ends'],
+  ['emptied', ({ path }) => fs.truncateSync(path), 'ends'],
+  ['made longer', ({ path }) => fs.appendFileSync(path, ' '), 'ends'],
   ['changed by a letter', changeLetter, 'ends'],
-  ['overwritten by an older copy', putOlderBack(fs.copyFileSync), 'ends'],
-  ['replaced by an older copy', putOlderBack(fs.renameSync), 'ends'],
-  ['removed', ({ dataFile }) => fs.rmSync(dataFile), 'goes on'],
-  ['moved away', ({ dataFile }) => fs.renameSync(dataFile, `${dataFile}.bak`), 'goes on'],
-  ['given a second link', ({ dataFile }) => fs.linkSync(dataFile, `${dataFile}.link`), 'goes on'],
+  ['overwritten by an older copy', ({ path, copy }) => fs.copyFileSync(copy, path), 'ends'],
+  ['replaced by an older copy', ({ path, copy }) => fs.renameSync(copy, path), 'ends'],
+  ['removed', ({ path }) => fs.rmSync(path), 'goes on'],
+  ['moved away', ({ path }) => fs.renameSync(path, `${path}.bak`), 'goes on'],
+  ['given a second link', ({ path }) => fs.linkSync(path, `${path}.link`), 'goes on'],
   ['moved away with its folder, and back', moveFolder, 'goes on'],
   ['moved away with its folder, for another one', replaceFolder, 'ends'],
   ['removed with its folder', ({ folder }) => fs.rmSync(folder, { recursive: true }), 'ends'],
 ];
 
-/** Not in the bracket, which the next commit overwrites. */
-function cut({ dataFile }: Scene, random: Random): void {
-  fs.truncateSync(dataFile, random.below(fs.statSync(dataFile).size - 2));
-}
-
-/** Behind the last commit: an edit within a tick of the clock is not noticed. */
-async function changeLetter({ dataFile }: Scene, random: Random, load: Load): Promise<void> {
-  load.stop();
-  await load.ended;
-  await sleep(TICK_MS);
-  const file = fs.openSync(dataFile, 'r+');
-  const at = random.below(fs.fstatSync(file).size);
-  const byte = Buffer.alloc(1);
-  fs.readSync(file, byte, 0, 1, at);
-  byte.writeUInt8(byte.readUInt8() ^ 1);
-  fs.writeSync(file, byte, 0, 1, at);
+function changeLetter({ path }: Site): void {
+  const file = fs.openSync(path, 'r+');
+  fs.writeSync(file, 'T', fs.readFileSync(path, 'latin1').indexOf('Rex'), 'latin1');
   fs.closeSync(file);
 }
 
-function putOlderBack(put: (from: string, to: string) => void): Meddle {
-  return async ({ dataFile }, _random, load) => {
-    fs.copyFileSync(dataFile, `${dataFile}.copy`);
-    await load.answered(20);
-    put(`${dataFile}.copy`, dataFile);
-  };
-}
-
-async function moveFolder({ folder, service }: Scene): Promise<void> {
+async function moveFolder({ folder, store }: Site): Promise<void> {
   fs.renameSync(folder, `${folder}-moved`);
-  await logged(service, 'its folder was moved');
+  await assert.rejects(store.create(REX), { name: 'StoreUnavailableError' });
   fs.renameSync(`${folder}-moved`, folder);
+  await until(() => store.state === 'working');
 }
 
-function replaceFolder({ folder }: Scene): void {
+function replaceFolder({ folder }: Site): void {
   fs.renameSync(folder, `${folder}-moved`);
   fs.mkdirSync(folder);
 }
 
+/** The content, or undefined if there is no file. */
+function contentOf(path: string): string | undefined {
+  return fs.existsSync(path) ? fs.readFileSync(path, 'latin1') : undefined;
+}
+
+const idsIn = (path: string): readonly number[] =>
+  (JSON.parse(fs.readFileSync(path, 'utf8')) as { readonly id: number }[]).map(({ id }) => id);
+
 for (const [what, meddle, then] of MEDDLINGS) {
-  test(`A service under load whose data file is ${what} ${then}, and no pet is lost`, async (t) => {
-    const random = createRandom(SEED);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const scene = await openScene(t, join(tempDir(t), 'data'));
-      const load = await scene.underLoad();
-      await sleep(random.below(20));
-      await meddle(scene, random, load);
-      if (then === 'goes on') await goesOn(scene, load, round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
-      else await ends(t, scene, load);
+  test(`A store whose data file is ${what} ${then}, and no pet is lost`, async (t) => {
+    const folder = join(tempDir(t), 'data');
+    const [path, copy] = [join(folder, 'pets.json'), join(folder, 'copy.json')];
+    const store = await openFileStore({ path });
+    await store.create(REX);
+    fs.copyFileSync(path, copy);
+    await store.create(REX);
+    await sleep(TICK_MS);
+    await meddle({ folder, path, copy, store });
+    if (then === 'goes on') {
+      await store.create(REX);
+      // As after a kill -9.
+      assert.deepEqual(idsIn(path), [1, 2, 3]);
+      return store.close();
     }
+    const left = contentOf(path);
+    await assert.rejects(store.create(REX), { name: 'StoreUnavailableError' });
+    await store.lost;
+    assert.equal(store.durability(), 'saved file');
+    await assert.rejects(store.close(), /\.saved-\S+ has all 2 acknowledged pets/);
+    const [saved = '', ...others] = fs.readdirSync(folder).filter((name) => /saved/.test(name));
+    assert.deepEqual([idsIn(join(folder, saved)), others], [[1, 2], []]);
+    assert.equal(contentOf(path), left);
   });
 }
 
-async function goesOn({ service, dataFile, ledger }: Scene, load: Load, signal: NodeJS.Signals) {
+type Load = Awaited<ReturnType<Scene['underLoad']>>;
+
+test('A service under load whose data file is removed goes on, and no pet is lost', async (t) => {
+  const scene = await openScene(t);
+  const load = await scene.underLoad();
+  fs.rmSync(scene.dataFile);
   // More than were in progress meanwhile.
   await load.answered(40);
-  assert.equal(await end(service, signal), signal === 'SIGTERM' ? 0 : signal, service.stderr());
+  assert.equal(await end(scene.service, 'SIGKILL'), 'SIGKILL');
   await load.ended;
-  ledger.check(await petsAtNextStart(dataFile));
-}
+  scene.ledger.check(await petsAtNextStart(scene.dataFile));
+});
+
+test('A service under load whose data file is replaced ends, and saves its pets', async (t) => {
+  const scene = await openScene(t);
+  const load = await scene.underLoad();
+  fs.copyFileSync(scene.dataFile, `${scene.dataFile}.copy`);
+  await load.answered(20);
+  fs.renameSync(`${scene.dataFile}.copy`, scene.dataFile);
+  await ends(t, scene, load);
+});
 
 /** Does what the message of the next start says. */
 async function ends(t: TestContext, scene: Scene, load: Load): Promise<void> {
@@ -114,44 +132,35 @@ async function ends(t: TestContext, scene: Scene, load: Load): Promise<void> {
   await load.ended;
   const saved = scene.beside('.saved-');
   assert.ok(service.stderr().includes(`"file":"${saved}"`), service.stderr());
-  const there = fs.existsSync(dataFile) ? fs.readFileSync(dataFile) : undefined;
+  const there = fs.readFileSync(dataFile);
   const line = /^petstore: Pets were saved to another file\. .* [Gg]ive the saved file .*name.*\n$/;
   await assertRefused(startOn(t, dataFile), line);
-  if (there !== undefined) assert.deepEqual(fs.readFileSync(dataFile), there);
+  assert.deepEqual(fs.readFileSync(dataFile), there);
   fs.renameSync(saved, dataFile);
   ledger.check(await petsAtNextStart(dataFile));
 }
 
 test('A link that a backup made is not written to by the next start', async (t) => {
-  const scene = await openScene(t);
-  const load = await scene.underLoad();
+  const path = join(tempDir(t), 'pets.json');
   const link = join(tempDir(t), 'pets.json');
-  fs.linkSync(scene.dataFile, link);
-  await end(scene.service, 'SIGKILL');
-  await load.ended;
+  const store = await openFileStore({ path });
+  await store.create(REX);
+  fs.linkSync(path, link);
+  await store.close();
   const before = fs.readFileSync(link);
-  const second = startOn(t, scene.dataFile);
-  scene.ledger.check(await listAllPets(await portOf(second)));
-  assert.notEqual(fs.statSync(scene.dataFile).ino, fs.statSync(link).ino);
-  assert.equal(await end(second, 'SIGTERM'), 0);
+  const next = await openFileStore({ path });
+  await next.create(REX);
+  await next.close();
   assert.deepEqual(fs.readFileSync(link), before);
-  scene.ledger.check(await petsAtNextStart(link));
+  assert.deepEqual([idsIn(link), idsIn(path)], [[1], [1, 2]]);
 });
 
-test('A second process is refused, also while the first one is halted, and by another name', async (t) => {
+test('A halted process keeps its lock, and another one gets a file of its own if that is removed', async (t) => {
   const scene = await openScene(t);
   const load = await scene.underLoad();
-  const link = join(scene.folder, 'link.json');
-  fs.linkSync(scene.dataFile, link);
-  fs.symlinkSync(scene.dataFile, join(scene.folder, 'symbolic.json'));
+  scene.service.child.kill('SIGSTOP');
   const refused = /^petstore: \S+\.json is in use already: another process has locked it\n$/;
-  for (const signal of ['SIGCONT', 'SIGSTOP'] as const) {
-    scene.service.child.kill(signal);
-    for (const name of ['pets.json', 'link.json', 'symbolic.json']) {
-      await assertRefused(startOn(t, join(scene.folder, name)), refused);
-    }
-  }
-  // Another process gets a file of its own, if the first one's is removed.
+  await assertRefused(startOn(t, scene.dataFile), refused);
   fs.rmSync(scene.dataFile);
   const second = await openScene(t, scene.folder);
   assert.equal((await second.create()).status, 201);
@@ -166,28 +175,3 @@ test('A second process is refused, also while the first one is halted, and by an
   fs.rmSync(saved);
   second.ledger.check(await petsAtNextStart(scene.dataFile));
 });
-
-/** What another program does to the file right behind a write, before the store asks anything. */
-const BEHIND_WRITES: readonly (readonly [what: string, meddle: (path: string) => void])[] = [
-  ['cut', (path) => fs.truncateSync(path, fs.statSync(path).size - 5)],
-  ['made longer', (path) => fs.appendFileSync(path, 'x')],
-];
-
-for (const [what, meddle] of BEHIND_WRITES) {
-  test(`A file that is ${what} between a write and its fstat is noticed`, async (t) => {
-    const path = join(tempDir(t), 'pets.json');
-    let isDue = false;
-    const disk = intercept(nodeDisk, ({ operation }, args, proceed) => {
-      const result = proceed(...args);
-      if (operation === 'writeNow' && isDue) meddle(path);
-      return result;
-    });
-    const store = await openFileStore({ path, disk });
-    await store.create(REX);
-    isDue = true;
-    await assert.rejects(store.create(REX), { name: 'OutcomeUnknownError' });
-    await store.lost;
-    assert.equal(store.durability(), 'saved file');
-    await assert.rejects(store.close(), /\.saved-\S+ has all 1 acknowledged pets/);
-  });
-}

@@ -35,8 +35,8 @@ const LOSSES: Readonly<Record<string, readonly string[]>> = {
   'syncs-commits-again': ['failed sync'],
 };
 
-/** Without --all. */
-const SAMPLE: readonly string[] = ['3-append', 'no-folder-sync', 'short-commits', 'syncs-again'];
+/** Without --all: together they lose items in each column. */
+const SAMPLE: readonly string[] = ['3-append', 'in-place', 'short-commits'];
 
 for (const [name, losses] of Object.entries(LOSSES)) {
   if (!isWhole && !SAMPLE.includes(name)) continue;

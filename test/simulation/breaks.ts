@@ -15,9 +15,10 @@ import { firstLine, type Chain, type Word } from '../../src/core/store/format.ts
 import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
 import { PetTable } from '../../src/core/store/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
+import { inClass, type Change } from '../support/replaced-method.ts';
 import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
-import { inClass, without, type Change, type Search } from './broken-disks.ts';
+import { without, type Search } from './broken-disks.ts';
 import {
   liveAndKill,
   liveAndStop,
@@ -131,7 +132,7 @@ const ageByTimeOfDay = inClass(TestClock, 'startProcess', (start) => () => {
 });
 
 /** A clean file has the word of one that is in use. */
-const sameWord = inClass({ prototype: zlib }, 'crc32', (crc32) => (data: string, crc?: number) => {
+const sameWord = inClass({ prototype: zlib }, 'crc32', (crc32) => (data, crc) => {
   return crc32(data === 'clean' ? 'in use' : data, crc);
 });
 
@@ -140,7 +141,7 @@ const writeOf = (word: Word): RegExp =>
   new RegExp(`; write \\S+pets\\.json \\${String(firstLine(word))}`);
 
 /** Words keep their CRC. */
-const acceptAnyCrc = inClass({ prototype: zlib }, 'crc32', (crc32) => (data: string | Buffer) => {
+const acceptAnyCrc = inClass({ prototype: zlib }, 'crc32', (crc32) => (data) => {
   return typeof data === 'string' ? crc32(data) : 0;
 });
 

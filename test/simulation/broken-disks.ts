@@ -6,32 +6,14 @@
 import type { Disk, DiskFile, FileStat } from '../../src/core/store/disk.ts';
 import { FIRST_LINE_BYTES, wordOf } from '../../src/core/store/format.ts';
 import { intercept, type DiskCall, type Interceptor } from '../support/disk/intercept.ts';
-import { withMethod } from '../support/replaced-method.ts';
+import { inClass, type Change } from '../support/replaced-method.ts';
 import { DATA_FILE } from './life.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 
 /** Looks for a break, and resolves with the complaints of the first case that catches it. */
 export type Search = () => Promise<readonly string[]>;
 
-/** Runs a search while the store is changed. */
-export type Change = (search: Search) => Promise<readonly string[]>;
-
 type Call = Parameters<Interceptor>;
-
-/** Changes a method of a class; `original` is bound to its object. */
-export function inClass<Class, Name extends keyof Class>(
-  target: { readonly prototype: Class },
-  name: Name,
-  change: (original: Extract<Class[Name], Method>, self: Class) => Method,
-): Change {
-  const replace = (original: Class[Name]): Class[Name] =>
-    function (this: Class, ...args: never[]) {
-      return change((original as Method).bind(this) as Extract<Class[Name], Method>, this)(...args);
-    } as Class[Name];
-  return (search) => withMethod(target, name, replace, search);
-}
-
-type Method = (...args: never[]) => unknown;
 
 /** Changes the calls of the disk of each process. */
 function onDisk(begin: (disk: Disk) => Interceptor): Change {

@@ -7,7 +7,7 @@
 
 import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
 import { intercept } from '../support/disk/intercept.ts';
-import { isChosen } from '../support/extent.ts';
+import { isChosen, isInSample } from '../support/extent.ts';
 import type { Random } from '../support/random.ts';
 import { REX } from '../support/pets/rex.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -15,7 +15,7 @@ import { liveAndStop, type Script } from './callers.ts';
 import { tornFile } from './damage.ts';
 import { changeNames, FOLDER, type DiskImage } from './disk-image.ts';
 import { contentsOf, DATA_FILE, Life, live, type LifeOptions, type Operation } from './life.ts';
-import { complaintsAbout, isInSample, type Cases } from './simulation.ts';
+import { complaintsAbout, type Cases } from './simulation.ts';
 import { SimulatedDisk, systemError, type Fault } from './simulated-disk.ts';
 import { worstEnd } from './survival.ts';
 

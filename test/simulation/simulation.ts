@@ -8,8 +8,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
-import { CASE, caseOf, isChosen, isWhole, SEED } from '../support/extent.ts';
+import { caseOf, isChosen, isInSample } from '../support/extent.ts';
 import type { Callers, Script } from './callers.ts';
 import type { DiskImage, FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
@@ -41,14 +40,6 @@ export class Tried {
  * disk. Ended starts are a part of the tried starts.
  */
 const SAMPLE = { changes: 2, faults: 20, requests: 5, moments: 2, starts: 3, endedStarts: 48 };
-
-/**
- * True for one in `oneIn` of the things with different keys, for all with --all, and for all of a
- * case that was chosen.
- */
-export function isInSample(key: string, oneIn: number): boolean {
-  return isWhole || CASE !== undefined || crc32(`${SEED} ${key}`) % oneIn === 0;
-}
 
 /** Returns the complaints about a case, each with what chooses it. */
 export function complaintsAbout(name: string, complaints: readonly string[]): readonly string[] {

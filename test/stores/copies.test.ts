@@ -1,23 +1,17 @@
-/** Data files that are checked, copied and made: the work of the commands, on a disk in memory. */
+/**
+ * Data files that are checked and copied, as far as the commands do not show it
+ * (test/process/commands.script), on a disk in memory.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  assertWhole,
-  backUp,
-  checkDataFile,
-  loadDataFile,
-  loadProvenCommits,
-  makeDataFile,
-} from '../../src/core/store/copies.ts';
-import { parsePet } from '../../src/core/pets/pet-text.ts';
+import { backUp, checkDataFile } from '../../src/core/store/copies.ts';
 import type { Disk } from '../../src/core/store/disk.ts';
 import { openFileStore } from '../../src/core/store/file-store.ts';
 import { fileOf, line, linesOf, read } from '../support/disk/data-files.ts';
 import { intercept } from '../support/disk/intercept.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from '../support/disk/memory-disk.ts';
 import { contentOf } from '../support/disk/shown-file.ts';
-import { textsOf } from '../support/pets/next-start.ts';
 import { REX } from '../support/pets/rex.ts';
 import { requestKey } from '../support/pets/request-keys.ts';
 
@@ -39,27 +33,6 @@ function lockedFor(memory: MemoryDisk, end: string): Disk {
 }
 
 const ALL: readonly string[] = LINES;
-
-test('A check tells what a start would find, and whether a service uses the file', async () => {
-  const found = async (disk: Disk): Promise<string> => {
-    const content = await checkDataFile(disk, PATH);
-    const end = content.form === 'commits' ? content.end : content.form;
-    return `${content.pets.length} pets, ${end}${content.isInUse ? ', in use' : ''}`;
-  };
-  assert.equal(await found(diskWith('clean')), '3 pets, whole');
-  assert.equal(await found(diskWith('in use', 1)), '3 pets, incomplete');
-  assert.equal(await found(diskWith('in use', 40)), '2 pets, torn');
-  assert.equal(await found(createMemoryDisk({ [PATH]: `[${LINES.join()}]` })), '3 pets, array');
-  const memory = diskWith('in use', 40);
-  assert.equal(await found(lockedFor(memory, PATH)), '2 pets, torn, in use');
-  const torn = await checkDataFile(memory, PATH);
-  assert.throws(() => assertWhole(PATH, torn), {
-    message:
-      /behind byte \d+, \d+ bytes are a commit that is not complete.* the copy is incomplete/,
-  });
-  await assert.rejects(found(diskWith('clean', 40)), /is damaged: what begins in line 4/);
-  await assert.rejects(found(createMemoryDisk()), { message: `There is no data file ${PATH}` });
-});
 
 test('A check beside a service changes nothing, and reads again what was just being written', async () => {
   const memory = createMemoryDisk();
@@ -134,52 +107,4 @@ test('A backup is never the data file, or a name that belongs to it', async () =
   }
   await memory.link(PATH, '/d/other-name.json');
   await assert.rejects(backUp(memory, PATH, '/d/other-name.json', true), /name another file$/);
-});
-
-test('Of a file that no service uses, a torn or damaged one gets no backup, and is not loaded', async () => {
-  for (const [disk, message] of [
-    [diskWith('in use', 40), /are a commit that is not complete/],
-    [diskWith('clean', 40), /what begins in line 4/],
-  ] as const) {
-    await assert.rejects(backUp(disk, PATH, '/d/backup.json', false), message);
-    await assert.rejects(loadDataFile(disk, PATH), message);
-    assert.deepEqual(Object.keys(disk.contents()), [PATH]);
-  }
-  const inUse = loadDataFile(lockedFor(diskWith('in use'), PATH), PATH);
-  await assert.rejects(inUse, { message: `${PATH} is in use: stop the service first` });
-});
-
-test('An import makes a clean file of any array, and replaces nothing', async () => {
-  const memory = createMemoryDisk({ '/d/from': '[{"name":"Rex","categoryId":7}]' });
-  await makeDataFile(memory, '/e/pets.json', await loadDataFile(memory, '/d/from', true));
-  assert.equal(contentOf(memory.read('/e/pets.json')), 'clean, 1 pets');
-  assert.deepEqual(linesOf(await read(memory.read('/e/pets.json'))), [line(1)]);
-  const tables = await loadDataFile(diskWith('clean'), PATH);
-  await assert.rejects(makeDataFile(memory, '/e/pets.json', tables), {
-    message: '/e/pets.json exists already: move it away, or name another file',
-  });
-  memory.write('/f/pets.json.journal', '');
-  await assert.rejects(makeDataFile(memory, '/f/pets.json', tables), /journal exists already/);
-});
-
-test('Of a damaged file an import takes what its marks prove, with keys and gaps, and a start reads it', async () => {
-  const memory = diskWith('in use', 0, [...COMMITS, [line(4), line(5)]]);
-  memory.edit(
-    PATH,
-    memory.read(PATH).toString('latin1').replace('{"id":3,"name":"Rex"', '{"id":3,"name":"Tex"'),
-  );
-  const gaps: string[] = [];
-  const tables = await loadProvenCommits(memory, PATH, ({ start, end }) =>
-    gaps.push(`${start} to ${end}`),
-  );
-  const { ends } = fileOf(COMMITS);
-  assert.deepEqual(gaps, [`${ends[1]} to ${ends[2]}`]);
-  await makeDataFile(memory, '/d/new.json', tables);
-  const store = await openFileStore({ path: '/d/new.json', disk: memory });
-  const ids = (await textsOf(store)).map((text) => Number(parsePet(text).id));
-  assert.deepEqual(ids, [1, 2, 4, 5]);
-  const { pet, isReplayed } = await store.createOnce({ ...REX, name: 'Tom' }, requestKey(1));
-  assert.deepEqual([pet.id, isReplayed], [2n, true]);
-  assert.equal((await store.create(REX)).id, 6n);
-  await store.close();
 });

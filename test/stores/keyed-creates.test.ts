@@ -1,4 +1,4 @@
-/** What becomes of a create with an idempotency key, if another one with the key fails. */
+/** Creates with an idempotency key, as far as creates.script does not show them. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,14 +17,12 @@ import { petText, REX } from '../support/pets/rex.ts';
 import { requestKey } from '../support/pets/request-keys.ts';
 
 const KEY = requestKey(1);
-const refused = new StoreUnavailableError('refused');
-const unknown = new OutcomeUnknownError('unknown');
 
 /** Keyed creates, and a function that stores the key as a commit in doubt may do. */
-function start(doubt?: OutcomeUnknownError) {
+function start() {
   const queue = new CommitQueue(() => Promise.resolve([]), 1);
   const tables = { pets: new PetTable(), keys: new IdempotencyKeys(systemClock) };
-  const keyed = new KeyedCreates(tables, () => doubt, queue);
+  const keyed = new KeyedCreates(tables, () => undefined, queue);
   const store = (): void => {
     tables.pets.append({ id: 1n, text: petText(1) });
     tables.keys.add(KEY, 1n, Infinity);
@@ -32,7 +30,7 @@ function start(doubt?: OutcomeUnknownError) {
   return { keyed, store };
 }
 
-for (const error of [refused, unknown]) {
+for (const error of [new StoreUnavailableError('refused'), new OutcomeUnknownError('unknown')]) {
   test(`A create is a replay if its key was stored while it was ${error.message}`, async () => {
     const { keyed, store } = start();
     const create = async (): Promise<StoredPet> => {
@@ -43,43 +41,18 @@ for (const error of [refused, unknown]) {
     assert.deepEqual([pet.id, isReplayed], [1n, true]);
     await assert.rejects(keyed.createOnce({ ...REX, name: 'Tom' }, KEY, 1, create), KeyReusedError);
   });
-
-  test(`A create shares the outcome of another one with its key that is ${error.message}`, async () => {
-    const { keyed } = start();
-    let creates = 0;
-    const create = async (): Promise<StoredPet> => {
-      creates += 1;
-      throw error;
-    };
-    const outcomes = [1, 2, 3].map(() => keyed.createOnce(REX, KEY, 1, create));
-    for (const outcome of outcomes) await assert.rejects(outcome, error);
-    assert.equal(creates, 1);
-  });
 }
 
-test('A refused create has an unknown outcome if its key is in doubt', async () => {
-  const { keyed } = start(unknown);
-  await assert.rejects(
-    keyed.createOnce(REX, KEY, 1, () => Promise.reject(refused)),
-    unknown,
-  );
+test('If 16,384 creates wait for the one in progress, the outcome of another one is unknown', async () => {
+  const { keyed } = start();
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const create = (): Promise<StoredPet> => ended.then(() => ({ id: 1n, text: petText(1) }));
+  const createOnce = () => keyed.createOnce(REX, KEY, 1, create);
+  // The first one does not wait.
+  const waiting = Array.from({ length: 1 + 16_384 }, createOnce);
+  await assert.rejects(createOnce(), OutcomeUnknownError);
+  end();
+  for (const { pet } of await Promise.all(waiting)) assert.equal(pet.id, 1n);
+  assert.equal((await createOnce()).pet.id, 1n);
 });
-
-for (const [bytes, count] of [
-  [1, 16_384],
-  [1 << 20, 64],
-] as const) {
-  test(`If ${count} creates of ${bytes} bytes wait for the one in progress, the outcome of another one is unknown`, async () => {
-    const { keyed } = start();
-    let end = (): void => undefined;
-    const ended = new Promise<void>((resolve) => (end = resolve));
-    const create = (): Promise<StoredPet> => ended.then(() => ({ id: 1n, text: petText(1) }));
-    const createOnce = () => keyed.createOnce(REX, KEY, bytes, create);
-    // The first one does not wait.
-    const waiting = Array.from({ length: 1 + count }, createOnce);
-    await assert.rejects(createOnce(), OutcomeUnknownError);
-    end();
-    for (const { pet } of await Promise.all(waiting)) assert.equal(pet.id, 1n);
-    assert.equal((await createOnce()).pet.id, 1n);
-  });
-}

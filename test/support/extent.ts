@@ -4,6 +4,8 @@
  * looks for `TEST_CASE='…'` in a failure, and prints the command that runs the case again.
  */
 
+import { crc32 } from 'node:zlib';
+
 export const isWhole: boolean = process.env['TEST_EXTENT'] === 'all';
 
 /** The seed of random choices: the day's number with --all, otherwise always the same. */
@@ -20,6 +22,14 @@ export function isChosen(name: string): boolean {
 /** `from request 5: kill -9` is a part of `from request 5`, and not of `from request`. */
 function isPartOf(name: string, whole: string): boolean {
   return name.startsWith(whole) && /^(:|;|$)/.test(name.slice(whole.length));
+}
+
+/**
+ * True for one in `oneIn` of the things with different keys, for all with --all, and for all of a
+ * case that was chosen.
+ */
+export function isInSample(key: string, oneIn: number): boolean {
+  return isWhole || CASE !== undefined || crc32(`${SEED} ${key}`) % oneIn === 0;
 }
 
 /** Returns what a failure says to name its case. A name has no single quote. */

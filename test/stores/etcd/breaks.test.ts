@@ -31,56 +31,21 @@ import { complaintsOfCase } from '../../support/etcd/etcd-script.ts';
 import { complaintsOfTheFar } from '../../support/etcd/fairness.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { failEverywhere, SILENT } from '../../support/etcd/simulation.ts';
-import { withMethod } from '../../support/replaced-method.ts';
+import { inClass, type Change } from '../../support/replaced-method.ts';
 import { TestsOfCases } from '../../support/run-before-tests.ts';
 
-type Complaints = readonly string[];
-
-interface Check {
-  readonly name: string;
-  readonly run: () => Promise<Complaints>;
-}
-
-/** Runs a check with a break. */
-type Change = (run: Check['run']) => Promise<Complaints>;
-
-// Checks
-
-const simulation = (fate: Parameters<typeof failEverywhere>[1]): Check => ({
-  name: `calls end with "${fate}"`,
-  run: async () => (await failEverywhere(1, fate, true)).complaints,
-});
-
-const caseOf = (script: string, title: string): Check => ({
-  name: `${script}: ${title}`,
-  run: () => complaintsOfCase(`stores/etcd/${script}.script`, title),
-});
-
-const fairness: Check = { name: 'two processes, one of them far', run: complaintsOfTheFar };
-
-// Breaks
-
-/** Replaces a method. */
-const inClass =
-  <Methods, Name extends keyof Methods>(
-    owner: { readonly prototype: Methods },
-    name: Name,
-    replace: (original: Methods[Name]) => Methods[Name],
-  ): Change =>
-  (run) =>
-    withMethod(owner, name, replace, run);
+/** Changes by what notices them. */
+type Breaks<Check> = readonly (readonly [
+  check: Check,
+  changes: Readonly<Record<string, Change>>,
+])[];
 
 /** Replaces the calls to etcd: what is sent, or what is made of the result. */
 const inCalls = (replace: (txn: EtcdCalls['txn']) => EtcdCalls['txn']): Change =>
-  inClass(
-    SimulatedEtcd,
-    'calls',
-    (calls) =>
-      function (this: SimulatedEtcd, fateOf) {
-        const original = calls.call(this, fateOf);
-        return { ...original, txn: replace(original.txn) };
-      },
-  );
+  inClass(SimulatedEtcd, 'calls', (calls) => (fateOf) => {
+    const original = calls(fateOf);
+    return { ...original, txn: replace(original.txn) };
+  });
 
 /** A result of this kind counts as one of another kind. */
 const take = (kind: FailureKind, as: FailureKind): Change =>
@@ -106,14 +71,9 @@ const receive = (change: (ranges: readonly RangeResponse[]) => readonly RangeRes
     return result.kind === 'answered' ? { ...result, ranges: change(result.ranges) } : result;
   });
 
-const withoutEnd = inClass(
-  Proposer,
-  'propose',
-  (propose) =>
-    function (this: Proposer, commit) {
-      return propose.call(this, commit, () => false);
-    },
-);
+const withoutEnd = inClass(Proposer, 'propose', (propose) => (commit) => {
+  return propose(commit, () => false);
+});
 
 const withNewNonces = send((txn, kind) => {
   const [request] = (txn.success ?? []) as readonly { readonly request_put?: KeyValue }[];
@@ -138,62 +98,47 @@ const repairChecksums = receive((ranges) =>
 );
 
 /** Reads join the catch-up in progress, which may be older than they are. */
-const joinCatchUp = inClass(ReadBarrier, 'wait', (wait) => {
-  const running = new WeakMap<ReadBarrier, Promise<boolean>>();
-  return function (this: ReadBarrier, since) {
-    const joined = running.get(this);
-    if (joined !== undefined) return joined;
-    const waiting = wait.call(this, since).finally(() => running.delete(this));
-    running.set(this, waiting);
-    return waiting;
-  };
+const catchUps = new WeakMap<ReadBarrier, Promise<boolean>>();
+
+const joinCatchUp = inClass(ReadBarrier, 'wait', (wait, barrier) => (since) => {
+  const joined = catchUps.get(barrier);
+  if (joined !== undefined) return joined;
+  const waiting = wait(since).finally(() => catchUps.delete(barrier));
+  catchUps.set(barrier, waiting);
+  return waiting;
 });
 
-const lookOnce = inClass(IdempotencyKeys, 'find', (find) => {
-  const missed = new WeakMap<IdempotencyKeys, Set<string>>();
-  return function (this: IdempotencyKeys, key) {
-    const keys = missed.get(this) ?? new Set();
-    missed.set(this, keys);
-    const id = keys.has(key) ? undefined : find.call(this, key);
-    if (id === undefined) keys.add(key);
-    return id;
-  };
+const missed = new WeakMap<IdempotencyKeys, Set<string>>();
+
+const lookOnce = inClass(IdempotencyKeys, 'find', (find, self) => (key) => {
+  const keys = missed.get(self) ?? new Set();
+  missed.set(self, keys);
+  const id = keys.has(key) ? undefined : find(key);
+  if (id === undefined) keys.add(key);
+  return id;
 });
 
-const createAtOnce = inClass(
-  KeyedCreates,
-  'createOnce',
-  () => async (_newPet, _key, _bytes, create) => ({
-    pet: await create(),
-    isReplayed: false,
-  }),
-);
+const createAtOnce = inClass(KeyedCreates, 'createOnce', () => async (...args) => {
+  return { pet: await args[3](), isReplayed: false };
+});
 
 /** A refused create is refused, whatever became of an earlier one with its key. */
-const forgetDoubt = inClass(KeyedCreates, 'createOnce', (createOnce) => {
-  return async function (this: KeyedCreates, newPet, key, bytes, create) {
-    let failure: unknown;
-    const failing = (): ReturnType<typeof create> =>
-      create().catch((error: unknown) => {
-        failure = error;
-        throw error;
-      });
-    try {
-      return await createOnce.call(this, newPet, key, bytes, failing);
-    } catch (error) {
-      throw failure ?? error;
-    }
-  };
+const forgetDoubt = inClass(KeyedCreates, 'createOnce', (createOnce) => async (...args) => {
+  const [newPet, key, bytes, create] = args;
+  let failure: unknown;
+  const failing = (): ReturnType<typeof create> =>
+    create().catch((error: unknown) => {
+      failure = error;
+      throw error;
+    });
+  return createOnce(newPet, key, bytes, failing).catch((error: unknown) => {
+    throw failure ?? error;
+  });
 });
 
-const keepKeysLonger = inClass(
-  IdempotencyKeys,
-  'add',
-  (add) =>
-    function (this: IdempotencyKeys, key, id, endsAt) {
-      add.call(this, key, id, endsAt + 3_600_000);
-    },
-);
+const keepKeysLonger = inClass(IdempotencyKeys, 'add', (add) => (key, id, endsAt) => {
+  add(key, id, endsAt + 3_600_000);
+});
 
 /** Takes the refutations of a start for given. */
 const expectNoCompares = inCalls((txn) => async (sent, kind) => {
@@ -205,131 +150,152 @@ const expectNoCompares = inCalls((txn) => async (sent, kind) => {
 
 const NO_KEYS: RangeResponse = { keyValues: [], count: 0 };
 
+const withoutKeysBehind = (ranges: readonly RangeResponse[]): readonly RangeResponse[] =>
+  ranges.slice(0, 2).concat(ranges.slice(2).map(() => NO_KEYS));
+
+const asIfComplete = ([first, ...others]: readonly RangeResponse[]): readonly RangeResponse[] =>
+  first === undefined ? [] : [{ ...first, count: first.keyValues.length }, ...others];
+
 const nothing = (): undefined => undefined;
 
-const BREAKS: readonly (readonly [what: string, change: Change, check: Check])[] = [
-  ['takes a lost response for a failure', take('in doubt', 'refused'), simulation('done, cut')],
+/** By the kind of failure. */
+const IN_SIMULATION: Breaks<Parameters<typeof failEverywhere>[1]> = [
+  ['done, cut', { 'takes a lost response for a failure': take('in doubt', 'refused') }],
+  ['done later, cut', { 'takes a late transaction for a failure': take('in doubt', 'refused') }],
+  ['done, no space', { 'takes "no space" for a failure': take('no space', 'refused') }],
   [
-    'takes a late transaction for a failure',
-    take('in doubt', 'refused'),
-    simulation('done later, cut'),
-  ],
-  ['takes "no space" for a failure', take('no space', 'refused'), simulation('done, no space')],
-  [
-    'lets only the last attempt of a proposal count',
-    take('in doubt', 'unsent'),
-    caseOf('in-doubt', 'Done and cut, then always refused'),
-  ],
-  [
-    'makes a new nonce for each attempt',
-    withNewNonces,
-    caseOf('in-doubt', 'Done, and the connection is cut; then answered'),
-  ],
-  ['overwrites a slot', withoutCompare(/"CREATE"/), simulation('answered')],
-  [
-    'does not compare the last slot',
-    withoutCompare(/"GREATER"|"LESS"/),
-    caseOf('lost-log', 'The last slot was deleted'),
+    'answered',
+    {
+      'overwrites a slot': withoutCompare(/"CREATE"/),
+      'reads without the barrier': inClass(ReadBarrier, 'wait', () => async () => true),
+    },
   ],
   [
-    'does not compare the meta key',
-    withoutCompare(/"VALUE","result":"EQUAL"/),
-    caseOf('lost-log', 'The meta key is that of another log'),
+    SILENT,
+    {
+      'lets a read wait without end': inClass(ReadBarrier, 'giveUp', () => nothing),
+      'waits without end for a response to a create': withoutEnd,
+      'is ready while it refuses reads': inClass(EtcdStore, 'unreadiness', () => nothing),
+    },
   ],
-  [
-    'does not compare checksums',
-    repairChecksums,
-    caseOf('lost-log', 'A digit of a commit is another'),
-  ],
-  [
-    'does not compare the digest of the commit before',
-    inClass({ prototype: crypto }, 'hash', () => (() => '0'.repeat(64)) as never),
-    caseOf('lost-log', 'The next slot has a copy of another commit'),
-  ],
-  [
-    'looks for no key behind the slots',
-    receive((ranges) => ranges.slice(0, 2).concat(ranges.slice(2).map(() => NO_KEYS))),
-    caseOf('lost-log', 'A key behind the meta key'),
-  ],
-  [
-    'ends a catch-up after the first response',
-    receive(([first, ...others]) => {
-      return first === undefined ? [] : [{ ...first, count: first.keyValues.length }, ...others];
-    }),
-    caseOf(
-      'in-doubt',
-      'A read applies all that another process has stored, also if it is too much for one response',
-    ),
-  ],
-  [
-    'does not prove at a start that etcd evaluates compares',
-    expectNoCompares,
-    caseOf('start', 'A start is refused if etcd ignores compares for an equal value'),
-  ],
-  [
-    'reads without the barrier',
-    inClass(ReadBarrier, 'wait', () => () => Promise.resolve(true)),
-    simulation('answered'),
-  ],
-  [
-    'lets a read join a catch-up that has begun',
-    joinCatchUp,
-    caseOf('in-doubt', 'A read that begins after the request of a catch-up waits for the next one'),
-  ],
-  [
-    'lets a read wait without end',
-    inClass(ReadBarrier, 'giveUp', () => nothing),
-    simulation(SILENT),
-  ],
-  ['waits without end for a response to a create', withoutEnd, simulation(SILENT)],
-  [
-    'is ready while it refuses reads',
-    inClass(EtcdStore, 'unreadiness', () => nothing),
-    simulation(SILENT),
-  ],
-  ['finds no keys', inClass(IdempotencyKeys, 'find', () => nothing), simulation('unsent')],
-  [
-    'does not look up its keys again after a conflict',
-    lookOnce,
-    caseOf(
-      'in-doubt',
-      'A create whose key another process stores meanwhile is a replay, though that key looks expired',
-    ),
-  ],
-  [
-    'lets creates with one key be in progress at the same time',
-    createAtOnce,
-    caseOf('in-doubt', 'Creates with one key at the same time store one pet'),
-  ],
-  [
-    'refuses a create whose key is in doubt',
-    forgetDoubt,
-    caseOf('in-doubt', 'A key is in doubt until its slot is taken'),
-  ],
-  [
-    'keeps a key for an hour too long',
-    keepKeysLonger,
-    caseOf('in-doubt', 'A process keeps a key for 24 hours, though another one may keep it longer'),
-  ],
-  [
-    'does not shorten the wait of a create in doubt when it stops',
-    inClass(EtcdStore, 'drain', () => nothing),
-    caseOf('in-doubt', 'A create in doubt when a drain begins'),
-  ],
-  [
-    'closes before its creates have ended',
-    inClass(CommitQueue, 'whenIdle', () => () => Promise.resolve()),
-    caseOf('in-doubt', 'A create in doubt when the store closes'),
-  ],
-  [
-    'does not wait for its turn',
-    inClass(Proposer, 'waitForTurn', () => () => Promise.resolve()),
-    fairness,
-  ],
+  ['unsent', { 'finds no keys': inClass(IdempotencyKeys, 'find', () => nothing) }],
 ];
 
+/** By the script and the title of the case. */
+const IN_CASES: Readonly<Record<string, Breaks<string>>> = {
+  'in-doubt': [
+    [
+      'Done and cut, then always refused',
+      { 'lets only the last attempt of a proposal count': take('in doubt', 'unsent') },
+    ],
+    [
+      'Done, and the connection is cut; then answered',
+      { 'makes a new nonce for each attempt': withNewNonces },
+    ],
+    [
+      'A read applies all that another process has stored, also if it is too much for one response',
+      { 'ends a catch-up after the first response': receive(asIfComplete) },
+    ],
+    [
+      'A read that begins after the request of a catch-up waits for the next one',
+      { 'lets a read join a catch-up that has begun': joinCatchUp },
+    ],
+    [
+      'A create whose key another process stores meanwhile is a replay, though that key looks expired',
+      { 'does not look up its keys again after a conflict': lookOnce },
+    ],
+    [
+      'Creates with one key at the same time store one pet',
+      { 'lets creates with one key be in progress at the same time': createAtOnce },
+    ],
+    [
+      'A key is in doubt until its slot is taken',
+      { 'refuses a create whose key is in doubt': forgetDoubt },
+    ],
+    [
+      'A process keeps a key for 24 hours, though another one may keep it longer',
+      { 'keeps a key for an hour too long': keepKeysLonger },
+    ],
+    [
+      'A create in doubt when a drain begins',
+      {
+        'does not shorten the wait of a create in doubt when it stops': inClass(
+          EtcdStore,
+          'drain',
+          () => nothing,
+        ),
+      },
+    ],
+    [
+      'A create in doubt when the store closes',
+      {
+        'closes before its creates have ended': inClass(
+          CommitQueue,
+          'whenIdle',
+          () => async () => undefined,
+        ),
+      },
+    ],
+  ],
+  'lost-log': [
+    [
+      'The last slot was deleted',
+      { 'does not compare the last slot': withoutCompare(/"GREATER"|"LESS"/) },
+    ],
+    [
+      'The meta key is that of another log',
+      { 'does not compare the meta key': withoutCompare(/"VALUE","result":"EQUAL"/) },
+    ],
+    ['A digit of a commit is another', { 'does not compare checksums': repairChecksums }],
+    [
+      'The next slot has a copy of another commit',
+      {
+        'does not compare the digest of the commit before': inClass(
+          { prototype: crypto },
+          'hash',
+          () => () => '0'.repeat(64),
+        ),
+      },
+    ],
+    [
+      'A key behind the meta key',
+      { 'looks for no key behind the slots': receive(withoutKeysBehind) },
+    ],
+  ],
+  start: [
+    [
+      'A start is refused if etcd ignores compares for an equal value',
+      { 'does not prove at a start that etcd evaluates compares': expectNoCompares },
+    ],
+  ],
+};
+
 const tests = new TestsOfCases();
-for (const [what, change, { name, run }] of BREAKS) {
-  await tests.catch(`${what} (${name})`, () => change(run));
+
+async function catchAll(
+  name: string,
+  changes: Readonly<Record<string, Change>>,
+  run: () => Promise<readonly string[]>,
+): Promise<void> {
+  for (const [what, change] of Object.entries(changes)) {
+    await tests.catch(`${what} (${name})`, () => change(run));
+  }
 }
+
+for (const [fate, changes] of IN_SIMULATION) {
+  const run = () => failEverywhere(1, fate, true).then(({ complaints }) => complaints);
+  await catchAll(`calls end with "${fate}"`, changes, run);
+}
+for (const [script, cases] of Object.entries(IN_CASES)) {
+  for (const [title, changes] of cases) {
+    const run = () => complaintsOfCase(`stores/etcd/${script}.script`, title);
+    await catchAll(`${script}: ${title}`, changes, run);
+  }
+}
+const takesNoTurns = inClass(Proposer, 'waitForTurn', () => async () => undefined);
+await catchAll(
+  'two processes, one of them far',
+  { 'does not wait for its turn': takesNoTurns },
+  complaintsOfTheFar,
+);
 tests.report();

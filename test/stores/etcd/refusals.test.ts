@@ -87,8 +87,10 @@ async function expectRefusal(
   outcome: CallCount['outcome'],
   error: object,
 ): Promise<void> {
+  const failed = (): number => measured(store, 'etcd_calls_total', { call: 'read', outcome });
+  const before = failed();
   const read = assert.rejects(async () => store.get(1n), error);
-  await until(() => measured(store, 'etcd_calls_total', { call: 'read', outcome }) > 0);
+  await until(() => failed() > before);
   await idle(time);
   await time.pass(READ_MS);
   const late = nextTurn().then(() => assert.fail('The read is not refused in time'));
@@ -98,71 +100,95 @@ async function expectRefusal(
 /** Waits until the store is ready. */
 const ready = ({ store }: Opened): Promise<void> => until(() => store.unreadiness() === undefined);
 
-/** Begins a fault, or ends it. */
-type SetFault = (opened: Opened, isOn: boolean) => unknown;
+/** A fault in which etcd refuses calls: of creates only, or all. */
+interface Refusal {
+  readonly cause: string;
+  readonly canRead: boolean;
+  /** Begins the fault, or ends it. */
+  set(isOn: boolean): unknown;
+}
 
-const alarm =
-  (name: string): SetFault =>
-  ({ call }, isOn) => {
-    const action = isOn ? 'ACTIVATE' : 'DEACTIVATE';
-    return call('/v3/maintenance/alarm', { action, memberID: '0', alarm: name });
-  };
-const allow =
-  (right: 'READ' | 'NONE'): SetFault =>
-  ({ auth }, isOn) =>
-    auth?.permit(isOn ? right : 'READWRITE');
-const setPassword: SetFault = ({ auth }, isOn) =>
-  isOn ? auth?.changePassword('other') : writeFileSync(auth!.user.passwordFile, 'other');
-
-/** The faults in which etcd refuses calls: of creates only, or all. */
-const REFUSALS: readonly [fault: string, cause: string, canRead: boolean, SetFault][] = [
-  ['the alarm NOSPACE', 'database space exceeded', true, alarm('NOSPACE')],
-  ['the alarm CORRUPT', 'corrupt cluster', true, alarm('CORRUPT')],
-  ['no right to write', 'permission denied', true, allow('READ')],
-  ['no right to read', 'permission denied', false, allow('NONE')],
-  ['a wrong password', 'Cannot log in: .*invalid user ID or password', false, setPassword],
-];
+/** Checks what a store, which has pets, does while etcd refuses its calls, and afterwards. */
+async function expectFault(t: TestContext, opened: Opened, { cause, canRead, set }: Refusal) {
+  const { options, time, store } = opened;
+  const outcome = cause.includes('space') ? 'no space' : 'refused';
+  const proposed = (): number => measured(store, 'etcd_calls_total', { call: 'create', outcome });
+  const before = proposed();
+  const { total } = store.count();
+  const message = new RegExp(cause);
+  await set(true);
+  await assert.rejects(store.create(rex), { ...REFUSED, message });
+  assert.match(store.unreadiness() ?? '', message);
+  if (canRead) {
+    assert.equal((await store.get(1n))?.text, stringifyPet({ id: 1n, ...rex }));
+    await idle(time);
+    // It is ready again without a create.
+    await time.pass(READ_MS);
+    assert.equal(store.unreadiness(), undefined);
+    assert.equal((await openStore(t, options)).count().total, total);
+    assert.equal(await init(options), 'found');
+  } else {
+    await expectRefusal(opened, outcome, { ...REFUSED, message });
+    assert.match(store.unreadiness() ?? '', /^The etcd cluster cannot be used/);
+    assert.match(store.unreadiness() ?? '', message);
+    await assert.rejects(store.create(rex), REFUSED);
+    const refused = new RegExp(`^The etcd cluster refuses: .*${cause}$`);
+    await assert.rejects(openStore(t, options), { ...REFUSED, message: refused });
+  }
+  assert.equal(proposed(), before + 1, 'the others are not proposed');
+  await set(false);
+  await idle(time);
+  // After so long the password is sent again.
+  await time.pass(10_000);
+  await ready(opened);
+  assert.equal((await store.create(rex)).id, BigInt(total + 1));
+}
 
 describe('What real members refuse', { concurrency: 4 }, () => {
-  for (const [fault, cause, canRead, set] of REFUSALS) {
-    test(`With ${fault} creates fail${canRead ? '' : ', and reads'}`, needsEtcd, async (t) => {
-      const opened = await open(t, 1, !fault.includes('alarm'));
-      const { options, time, store } = opened;
-      const outcome = fault.includes('NOSPACE') ? 'no space' : 'refused';
-      const message = new RegExp(cause);
-      await store.create(rex);
-      await set(opened, true);
-      await assert.rejects(store.create(rex), { ...REFUSED, message });
-      assert.match(store.unreadiness() ?? '', message);
-      if (canRead) {
-        assert.equal((await store.get(1n))?.text, stringifyPet({ id: 1n, ...rex }));
-        await idle(time);
-        // It is ready again without a create.
-        await time.pass(READ_MS);
-        assert.equal(store.unreadiness(), undefined);
-        assert.equal((await openStore(t, options)).count().total, 1);
-        assert.equal(await init(options), 'found');
-      } else {
-        await expectRefusal(opened, outcome, { ...REFUSED, message });
-        assert.match(store.unreadiness() ?? '', /^The etcd cluster cannot be used/);
-        assert.match(store.unreadiness() ?? '', message);
-        await assert.rejects(store.create(rex), REFUSED);
-        const refused = new RegExp(`^The etcd cluster refuses: .*${cause}$`);
-        await assert.rejects(openStore(t, options), { ...REFUSED, message: refused });
-      }
-      assert.equal(
-        measured(store, 'etcd_calls_total', { call: 'create', outcome }),
-        1,
-        'the others are not proposed',
-      );
-      await set(opened, false);
-      await idle(time);
-      // After so long the password is sent again.
-      await time.pass(10_000);
-      await ready(opened);
-      assert.equal((await store.create(rex)).id, 2n);
-    });
-  }
+  test('Under an alarm creates fail, and reads go on', needsEtcd, async (t) => {
+    const opened = await open(t, 1);
+    await opened.store.create(rex);
+    for (const [alarm, cause] of [
+      ['NOSPACE', 'database space exceeded'],
+      ['CORRUPT', 'corrupt cluster'],
+    ] as const) {
+      const set = (isOn: boolean): unknown => {
+        const action = isOn ? 'ACTIVATE' : 'DEACTIVATE';
+        return opened.call('/v3/maintenance/alarm', { action, memberID: '0', alarm });
+      };
+      await expectFault(t, opened, { cause, canRead: true, set });
+    }
+  });
+
+  test('Without a right creates fail, or all, and with a wrong password', needsEtcd, async (t) => {
+    const opened = await open(t, 1, true);
+    const { auth, options, store } = opened;
+    const { permit, changePassword, user } = auth!;
+    await store.create(rex);
+    for (const right of ['READ', 'NONE'] as const) {
+      const set = (isOn: boolean) => permit(isOn ? right : 'READWRITE');
+      const canRead = right === 'READ';
+      await expectFault(t, opened, { cause: 'permission denied', canRead, set });
+    }
+    const { endpoints } = options;
+    const missing = { ...options, passwordFile: `${user.passwordFile}.none` };
+    for (const [wrong, expected] of [
+      [{ endpoints }, /refuses: .*user name is empty/],
+      [{ ...options, prefix: 'other/' }, /refuses: .*permission denied/],
+      [missing, /cannot be read: ENOENT/],
+    ] as const) {
+      await assert.rejects(openStore(t, wrong), expected);
+    }
+    // A member that is down does not keep the user from logging in to another one.
+    const two = await openStore(t, { ...options, endpoints: ['http://127.0.0.1:9', ...endpoints] });
+    assert.equal((await two.create(rex)).id, 4n);
+    assert.equal(measured(two, 'etcd_calls_total', { call: 'log in', outcome: 'answered' }), 1);
+    const cause = 'Cannot log in: .*invalid user ID or password';
+    const set = (isOn: boolean): unknown =>
+      isOn ? changePassword('other') : writeFileSync(user.passwordFile, 'other');
+    await store.get(1n);
+    await expectFault(t, opened, { cause, canRead: false, set });
+  });
 
   test('Without a majority reads are refused, until it is back', needsEtcd, async (t) => {
     const opened = await open(t, 3);
@@ -202,24 +228,6 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     // More than a start reads at once.
     for (let i = 0; i < 19; i += 1) await store.create(isWhole ? longest : rex);
     assert.equal((await openStore(t, options)).count().total, 121);
-  });
-
-  test('Auth needs a user who may read the prefix', needsEtcd, async (t) => {
-    const { options, auth } = await open(t, 1, true);
-    const { endpoints } = options;
-    const missing = { ...options, passwordFile: `${auth?.user.passwordFile}.none` };
-    for (const [wrong, expected] of [
-      [{ endpoints }, /refuses: .*user name is empty/],
-      [{ ...options, prefix: 'other/' }, /refuses: .*permission denied/],
-      [missing, /cannot be read: ENOENT/],
-    ] as const) {
-      await assert.rejects(openStore(t, wrong), expected);
-    }
-    // A member that is down does not keep the user from logging in to another one.
-    const two = ['http://127.0.0.1:9', ...endpoints];
-    const store = await openStore(t, { ...options, endpoints: two });
-    assert.equal((await store.create(rex)).id, 1n);
-    assert.equal(measured(store, 'etcd_calls_total', { call: 'log in', outcome: 'answered' }), 1);
   });
 
   test('With TLS etcd and the store check certificates', needsEtcd, async (t) => {

@@ -9,6 +9,8 @@ import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
 import {
   commitsOfOne,
+  init,
+  jumpingClock,
   openSimulated,
   openStore,
   rex,
@@ -128,6 +130,11 @@ test('init-etcd makes a log once, and a service never makes one', needsEtcd, asy
   const found = '0 A ready log was found in etcd, under init/, and left as it is\n';
   assert.equal(command('init/', 'init-etcd'), found);
   assert.equal((await openStore(t, options)).count().total, 1);
+  // A service needs half of the members, and a new log needs all.
+  const others = ['http://127.0.0.1:9', 'http://127.0.0.1:10'];
+  const few = { endpoints: [...endpoints, ...others], prefix: 'init/', clock: jumpingClock() };
+  await assert.rejects(openStore(t, few), /1 of 3 endpoints have answered, 2 must; /);
+  await assert.rejects(init(few), /1 of 3 endpoints have answered, 3 must; /);
   // After the log is deleted a service gives no id again.
   await cluster.call('/v3/kv/deleterange', rangeOf('init/'));
   const refused = /^1 petstore: There is no log under init\/ in etcd\. .* petstore init-etcd.*\n$/;

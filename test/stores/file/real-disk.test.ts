@@ -4,8 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import fs, {
   chmodSync,
   chownSync,
@@ -33,19 +32,15 @@ import { isUnlocked, withFile } from '../../../src/core/store/disk.ts';
 import { openFileStore } from '../../../src/core/store/file-store.ts';
 import { nodeDisk } from '../../../src/core/store/node-disk.ts';
 import { readDataFile } from '../../../src/core/store/read-data-file.ts';
-import { replaceFile } from '../../../src/core/store/replace-file.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { REX } from '../../support/pets/rex.ts';
-import { requestKey } from '../../support/pets/request-keys.ts';
-import { until } from '../../support/until.ts';
 
 const IS_ROOT = process.getuid?.() === 0;
 const POSIX = { skip: platform() === 'win32' && 'Windows has other links, locks and modes' };
 const LINUX = { skip: platform() !== 'linux' && 'needs flock, and /proc' };
 const ROOT = { skip: !IS_ROOT && 'needs root' };
 const NOBODY = 65_534;
-const STORE_JS = new URL('../../../src/core/store/file-store.js', import.meta.url).href;
 
 test(
   'A second store is refused, also by another path, and one at a time takes the lock',
@@ -83,24 +78,6 @@ test('Of five callers one gets the lock, and no file stays open', LINUX, async (
   assert.equal(readdirSync('/proc/self/fd').length, before);
   // If all five were in each other's way, one alone is in nobody's.
   await withFile(nodeDisk, path, async (file) => assert.ok(await file.lock('exclusive')));
-});
-
-test('The lock ends with kill -9, and the next start has the pets', POSIX, async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const program = `const { openFileStore } = await import(${JSON.stringify(STORE_JS)});
-    const store = await openFileStore({ path: ${JSON.stringify(path)} });
-    await store.create({ name: 'Rex', categoryId: 7n });
-    console.log('ready');
-    setInterval(() => undefined, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
-  t.after(() => child.kill('SIGKILL'));
-  await once(child.stdout, 'data');
-  await assert.rejects(openFileStore({ path }), /is in use already/);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  const store = await openFileStore({ path });
-  assert.equal(store.count().total, 1);
-  await store.close();
 });
 
 const FLOCKS: readonly (readonly [program: string | undefined, mode: number, error: RegExp])[] = [
@@ -264,27 +241,6 @@ function stateOf(path: string): string {
 }
 
 test(
-  'Another folder at the path of the moved one gets a saved file, and no data file',
-  POSIX,
-  async (t) => {
-    const folder = join(tempDir(t), 'data');
-    const path = join(folder, 'pets.json');
-    const store = await openFileStore({ path });
-    await store.createOnce(REX, requestKey(1));
-    renameSync(folder, `${folder}.old`);
-    mkdirSync(folder);
-    await assert.rejects(
-      store.create(REX),
-      /Another program has changed or replaced the data file/,
-    );
-    await store.lost;
-    assert.match(readdirSync(folder).join(), /^pets\.json\.saved-\w+$/);
-    await assert.rejects(store.close(), /saved-\w+ has all 1 acknowledged pets/);
-    assert.deepEqual(readdirSync(`${folder}.old`), ['pets.json']);
-  },
-);
-
-test(
   'A data file that is mounted by itself cannot be replaced: the start says what to mount',
   ROOT,
   async (t) => {
@@ -307,29 +263,13 @@ test(
   },
 );
 
-test('A replacement takes its name by a link that replaces nothing, or by a rename', async (t) => {
-  const folder = tempDir(t);
-  const path = join(folder, 'file');
-  const write = async (append: (bytes: Buffer) => Promise<void>): Promise<void> => {
-    await append(Buffer.from('one'));
-    await append(Buffer.from('two'));
-  };
-  const replacement = { path, unfinished: `${path}.new`, attributes: {}, write };
-  const replace = async (by: 'rename' | 'link or rename'): Promise<void> => {
-    const file = await replaceFile(nodeDisk, { ...replacement, by });
-    await file.close();
-  };
-  await replace('link or rename');
-  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['onetwo', ['file']]);
-  writeFileSync(path, 'other');
-  await assert.rejects(replace('link or rename'), { code: 'EEXIST' });
-  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['other', ['file']]);
-  await replace('rename');
-  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['onetwo', ['file']]);
-  const beforeName = (): Promise<never> => Promise.reject(new Error('not ours'));
-  const refused = replaceFile(nodeDisk, { ...replacement, by: 'rename', beforeName });
-  await assert.rejects(refused, { message: 'not ours' });
-  assert.deepEqual(readdirSync(folder), ['file']);
+test('A link replaces nothing, and a rename what is there', async (t) => {
+  const [from, to] = ['from', 'to'].map((name) => join(tempDir(t), name)) as [string, string];
+  for (const path of [from, to]) writeFileSync(path, path);
+  await assert.rejects(nodeDisk.link(from, to), { code: 'EEXIST' });
+  assert.equal(readFileSync(to, 'utf8'), to);
+  await nodeDisk.rename(from, to);
+  assert.equal(readFileSync(to, 'utf8'), from);
 });
 
 test('A name that leaves no room for those of the other files is refused', POSIX, async (t) => {
@@ -466,18 +406,4 @@ test('The error of a quota that is used up names EDQUOT', () => {
   // Clients get no path, of Windows either.
   assert.equal(clientMessage(new Error('C:\\pets.json is no file')), 'the log shows the cause');
   assert.equal(clientMessage('no i/o, but a, b'), 'no i/o, but a, b');
-});
-
-test('A removed file, and one that was edited in its place, are noticed within a second', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  t.after(() => store.close().catch(() => undefined));
-  await store.create(REX);
-  rmSync(path);
-  await until(() => statSync(path, { throwIfNoEntry: false }) !== undefined);
-  await until(() => store.state === 'working');
-  const changed = readFileSync(path, 'latin1').replace('Rex', 'Tex');
-  writeFileSync(path, changed, 'latin1');
-  await until(() => store.durability() === 'saved file');
-  assert.equal(readFileSync(path, 'latin1'), changed);
 });

@@ -47,7 +47,7 @@ export async function startCluster(
   const endpoints = names.map((_, i) => `${scheme}://127.0.0.1:${ports[2 * i + 1]}`);
   const peers = names.map((name, i) => `${name}=${peerUrls[i]}`);
   const members = names.map((name, i) =>
-    startMember(endpoints[i] ?? '', join(folder, name), peers[i] ?? '', [
+    startMember(endpoints[i] ?? '', join(folder, name), [
       ...['--name', name, '--data-dir', join(folder, name), '--log-level', 'error'],
       ...['--listen-peer-urls', `${peerUrls[i]}`],
       ...['--initial-advertise-peer-urls', `${peerUrls[i]}`],
@@ -79,8 +79,7 @@ export async function clusterOfFile(size: number): Promise<Cluster> {
   return startCluster({ after }, { size: withoutEtcd === false ? size : 0 });
 }
 
-/** `peer` is the name of the member and its peer URL. */
-function startMember(endpoint: string, dataFolder: string, peer: string, args: readonly string[]) {
+function startMember(endpoint: string, dataFolder: string, args: readonly string[]) {
   const start = (moreArgs: readonly string[] = []): ChildProcess =>
     spawn(ETCD, [...args, ...moreArgs], { stdio: 'ignore' });
   let child = start();
@@ -100,9 +99,6 @@ function startMember(endpoint: string, dataFolder: string, peer: string, args: r
     },
     /** Starts the member again on its data; later arguments override earlier ones. */
     restart: (moreArgs?: readonly string[]): void => void (child = start(moreArgs)),
-    /** Starts the member as a new cluster by itself, in a new data folder. */
-    restartAlone: (folder: string): void =>
-      void (child = start(['--data-dir', folder, '--initial-cluster', peer])),
   };
 }
 
