@@ -94,16 +94,11 @@ test('The package cannot be published: its name on the registry is another proje
   }
 });
 
-test('The kit in the tarball checks a service, by npx and as a library', needsNpm, async (t) => {
+test('The kit in the tarball checks a service, by npx', needsNpm, async (t) => {
   const service = await openService(t, { apiKeys: ['key'] });
   const baseUrl = `${service.origin}/v1`;
   const args = ['--', 'petstore', 'conformance', baseUrl, '--key', 'key', '--only', '8'];
   assert.match(await runNpm(consumer, 'exec', ...args), /\n3 hold; 0 fail; 0 not observed\n$/);
-  const options = JSON.stringify({ baseUrl, key: 'key', only: ['8'] });
-  const program = `import { testConformance } from 'petstore/conformance'; testConformance(${options});`;
-  writeFileSync(join(consumer, 'own.test.mjs'), program);
-  const run = ['--test-reporter=tap', 'own.test.mjs'];
-  assert.match(await outputOf(run, inConsumer), /\n# pass [34]\n# fail 0\n/);
 });
 
 test('The command in the tarball serves, without another package', needsNpm, async (t) => {

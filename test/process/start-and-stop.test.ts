@@ -131,7 +131,8 @@ test('A terminal gets a greeting; an idle connection is kept for as long as the 
   const service = startFor(t, args, { hook: 'process.stdout.isTTY = true' });
   const { headers } = await fetch(`${await service.ready()}/livez`);
   assert.equal(headers.get('Keep-Alive'), 'timeout=620');
-  assert.match(await service.greeting(), /^Petstore \S+ listens on /);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.match(service.stdout(), /^Petstore \S+ listens on /);
 });
 
 test('A HOST that is no name of this machine, as conda sets it, is refused by its name, with 2', async (t) => {
