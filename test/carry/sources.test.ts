@@ -54,8 +54,8 @@ process.exit(1);
 
 const PLATFORM = `@typescript/typescript-${process.platform}-${process.arch}`;
 
-/** An environment for production, and an npm that is to omit some kinds of packages. */
-const OMITTING = { NODE_ENV: 'production', npm_config_omit: 'optional' };
+/** An environment for production, and an npm that is to omit two kinds of packages. */
+const OMITTING = { NODE_ENV: 'production', npm_config_omit: 'dev\n\noptional' };
 
 test(
   'npm start serves, or installs the compiler, whatever npm is to omit, and says why it cannot',

@@ -57,7 +57,7 @@ test('An inherited Unix socket is served, and kept for the next process', async 
   assert.match(greeting, /^Petstore \S+ listens on an inherited Unix socket \(process /);
   assert.match(
     greeting,
-    /curl --unix-socket <path of the socket> .* http:\/\/localhost\/shop\/v1\/pets\n/,
+    /--unix-socket <path of the socket> .* http:\/\/localhost\/shop\/v1\/pets\n/,
   );
   assert.equal(await end(third, 'SIGTERM'), 0, third.stderr());
 });
