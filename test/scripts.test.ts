@@ -27,7 +27,7 @@ import { needs, run } from './support/process/program.ts';
 import { pathsIn, ROOT } from './support/project.ts';
 
 test('The bench sets the service against floors and another build', async () => {
-  const args = ['--part', 'way', '--rounds', '1', '--seconds', '0.02'];
+  const args = ['--part', 'way', '--rounds', '1', '--seconds', '0.002'];
   const against = ['--against', join(ROOT, 'dist')];
   const { code, stdout, stderr } = await runScript('bench.mjs', [...args, ...against]);
   assert.equal(code, 0, stderr);
@@ -152,8 +152,12 @@ test('npm test names a part that is in no path, and near paths, before it builds
   assert.ok(!existsSync(join(project, '.build')));
 });
 
+/** All tests of the project, once, after its build. */
+let whole: ReturnType<typeof npmTest> | undefined;
+const runAll = () => (whole ??= npmTest(['--slow']));
+
 test('npm test shows each test file, each failure in full, what was skipped, and the sums', async () => {
-  const { code, stdout, stderr } = await npmTest(['--slow']);
+  const { code, stdout, stderr } = await runAll();
   assert.equal(code, 1, stderr);
   assert.match(stdout, /^Running 2 test files\ntest\/a\.test\.ts\nit rises\n✖ A \(high\) flood /);
   assert.match(stdout, /\ntest\/dry\/b\.test\.ts\n✖ A sieve holds /);
@@ -173,7 +177,7 @@ test('npm test shows each test file, each failure in full, what was skipped, and
 });
 
 test('npm test shows positions in sources, also in what a process of a test has printed', async () => {
-  const { stdout } = await npmTest(['a.test']);
+  const { stdout } = await runAll();
   assert.doesNotMatch(stdout, /\.build|dist\/|\.js:/);
   const thrown = positionOf('src/bank.ts', "new Error('It drowned'");
   const [, failures = ''] = stdout.split('failing tests:');
@@ -190,24 +194,19 @@ test(
   'The command that npm test prints for a failure runs that test again',
   needs('sh'),
   async () => {
-    const { stdout } = await npmTest([]);
+    const { stdout } = await runAll();
     const commands = stdout.match(/(?<=^Again: ).*$/gm)!;
     assert.deepEqual(commands, [
       String.raw`TEST_CASE='a flood' npm test -- a --only 'A (high) flood doesn'\''t hold'`,
       "npm test -- a --only 'A process holds'",
       "TEST_CASE='three holes' npm test -- dry/b --only 'A sieve holds'",
     ]);
+    const [command = ''] = commands;
     const node = `'${process.execPath}' scripts/test.mjs`;
-    for (const command of commands) {
-      const line = `cd '${project}'; ${command.replace('npm test --', node)}`;
-      const again = run('sh', ['-c', line]);
-      assert.equal(again.status, 1);
-      assert.deepEqual(again.text.match(/(?<=^Again: ).*$/gm), [command]);
-      assert.match(
-        again.text,
-        /failing tests:\n[^]*\nRan only tests with ".*" in their names: 1\n/,
-      );
-    }
+    const again = run('sh', ['-c', `cd '${project}'; ${command.replace('npm test --', node)}`]);
+    assert.equal(again.status, 1);
+    assert.deepEqual(again.text.match(/(?<=^Again: ).*$/gm), [command]);
+    assert.match(again.text, /failing tests:\n[^]*\nRan only tests with ".*" in their names: 1\n/);
   },
 );
 

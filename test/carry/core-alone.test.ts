@@ -63,7 +63,7 @@ test('The core alone loses no pet, and stores none twice, if it is killed amid c
   const path = join(folder, 'killed.json');
   const ledger = new PetLedger();
   const random = createRandom(1);
-  for (let round = 0; round < rounds(3, 8); round += 1) {
+  for (let round = 0; round < rounds(2, 8); round += 1) {
     const { service, port } = await serve(path);
     ledger.check(await listAllPets(port));
     const load = startLoad(port, ledger, random, 4, true);

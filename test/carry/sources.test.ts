@@ -54,16 +54,17 @@ process.exit(1);
 
 const PLATFORM = `@typescript/typescript-${process.platform}-${process.arch}`;
 
-for (const [name, omitting] of [
-  ['npm start serves, or installs the compiler, and says why it cannot', {}],
-  ['It does so if the environment is for production', { NODE_ENV: 'production' }],
-  ['It does so if npm is to omit some kinds of packages', { npm_config_omit: 'optional' }],
-] as const) {
-  test(name, { skip: npm === undefined && 'needs npm' }, async (t) => {
+/** An environment for production, and an npm that is to omit two kinds of packages. */
+const OMITTING = { NODE_ENV: 'production', npm_config_omit: 'dev\n\noptional' };
+
+test(
+  'npm start serves, or installs the compiler, whatever npm is to omit, and says why it cannot',
+  { skip: npm === undefined && 'needs npm' },
+  async (t) => {
     const cwd = checkout(t, START_NEEDS);
     const env = {
       ...npmEnv(cwd, pathWithThisNode(join(tempDir(t), 'bin'))),
-      ...{ npm_execpath: dryNpm(tempDir(t)), ...omitting },
+      ...{ npm_execpath: dryNpm(tempDir(t)), ...OMITTING },
     };
     const script = 'scripts/start.mjs';
     if (canRunSources) {
@@ -76,12 +77,10 @@ for (const [name, omitting] of [
     for (const needed of ['typescript', PLATFORM, '@types/node']) {
       assert.match(stdout, new RegExp(`^add ${needed} `, 'm'));
     }
-    assert.match(
-      stderr,
-      /The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist\/\n$/,
-    );
-  });
-}
+    const reason = 'Node.js 22.18 or later needs none, nor does a built dist/\n';
+    assert.ok(stderr.endsWith(`The compiler cannot be installed; ${reason}`), stderr);
+  },
+);
 
 test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
   const { origin } = await openService(t);

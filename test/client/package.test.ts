@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createClient } from '../../src/extras/client/client.ts';
 import { KEY, openService } from '../support/http/service.ts';
@@ -55,6 +55,23 @@ const BROWSER = {
 test('A strict program for a browser compiles with the sources of the client', async (t) => {
   const program = CONSUMER.replaceAll('petstore/client', SOURCE);
   await assertCompiles(linkPackage(tempDir(t)), program, BROWSER);
+});
+
+test('What the client imports runs in browsers, also old ones: no Node.js, no power of a bigint', () => {
+  const checked = new Set<string>();
+  const visit = (file: string): void => {
+    if (checked.has(file)) return;
+    checked.add(file);
+    const code = readText(`src/${file}`);
+    assert.doesNotMatch(code, /from 'node:|\bBuffer[.(]/, file);
+    // A compiler for an older target makes Math.pow of it.
+    assert.doesNotMatch(code, /[0-9a-fA-F]n *\*\*/, file);
+    // What is imported as a type only is not loaded.
+    const loaded = code.matchAll(/^(?:import|export) (?!type\b)[^;]*?from '(\.[^']+)'/gm);
+    for (const [, target] of loaded) visit(join(dirname(file), target!).replaceAll('\\', '/'));
+  };
+  visit('extras/client/client.ts');
+  assert.ok(checked.has('core/base/int64.ts'));
 });
 
 test('The examples in src/extras/client/README.md print what their comments say', async (t) => {

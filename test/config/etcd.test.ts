@@ -1,7 +1,11 @@
-/** The settings for etcd. Each may need others, and what is wrong is found in all of them. */
+/**
+ * The settings for etcd. Each may need others, and what is wrong is found in all of them. And the
+ * option of an app, with all that is wrong in one TypeError.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { testWrongOptions, withoutStore } from '../embedding/wrong-options.ts';
 import { assertDisguisesRefused, mistakesIn, testMistakes, testOptions } from './read.ts';
 
 const ON_ETCD = {
@@ -80,3 +84,18 @@ test('What is wrong with options of etcd is found without its endpoints, too', a
     'PETSTORE_ETCD_CERT_FILE requires PETSTORE_ETCD_KEY_FILE',
   ]);
 });
+
+testWrongOptions([
+  [
+    withoutStore({ etcd: { endpoint: 'http://e:1' } }),
+    'etcd.endpoint is not an option; the options are endpoints, …; etcd.endpoints must be 1 to 100 URLs …',
+  ],
+  [
+    withoutStore({ etcd: 'http://u:pw@e' }),
+    'etcd must be an object with endpoints, not "http://…@e"',
+  ],
+  [
+    withoutStore({ etcd: { endpoints: [new URL('http://e:1')] } }),
+    'etcd.endpoints must be URLs such as http://127.0.0.1:2379, without a path or a password, not an object',
+  ],
+]);

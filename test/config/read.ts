@@ -67,6 +67,9 @@ export function testSetting([option, valid, expected, invalid = []]: Row): void 
   });
 }
 
+/** The API keys that were made so far: each is another one. */
+const made = new Set<string | undefined>();
+
 /** Declares a test for each line: arguments and variables, and the options that they are. */
 export function testOptions(
   lines: readonly (readonly [args: string, env: Env, options: object])[],
@@ -77,6 +80,8 @@ export function testOptions(
       assert.deepEqual([options, mistakes], [expected, []]);
       assert.deepEqual([config.host, config.port], ['127.0.0.1', 8080]);
       assert.match(config.generatedKey ?? '', /^[\w-]{32}$/);
+      assert.ok(!made.has(config.generatedKey));
+      made.add(config.generatedKey);
       assert.deepEqual(config.options.apiKeys, [config.generatedKey]);
     });
   }

@@ -1,7 +1,7 @@
 /** The programs that src/README.md shows and names: each does what the page says. */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { blockOf, readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { openApp } from '../../src/app.ts';
 import { createClient, type ClientOptions } from '../../src/extras/client/client.ts';
 import { openService } from '../support/http/service.ts';
 import { linkPackage } from '../support/process/carry.ts';
@@ -107,23 +106,6 @@ test('Behind a proxy the client takes the address and the key that the page for 
   const evaluated = new Function('location', `return ${options}`)(location) as ClientOptions;
   const client = createClient({ ...evaluated, apiKey: 'another', fetch: proxied });
   assert.equal((await client.createPet({ name: 'Rex', categoryId: 1 })).id, 1n);
-});
-
-test('A pipe as starting data is refused in words, and pets without ids get theirs', async (t) => {
-  const folder = tempDir(t);
-  const [pipe, file] = [join(folder, 'pipe'), join(folder, 'pets.json')];
-  execFileSync('mkfifo', [pipe]);
-  const open = (dataFile: string) => openApp({ memory: { dataFile }, apiKeys: ['dev'] });
-  await assert.rejects(open(pipe), {
-    message: new RegExp(`^${pipe} is a pipe: write its pets to a`),
-  });
-  writeFileSync(file, '[{"name":"Rex","categoryId":1},{"name":"Mia","categoryId":2}]');
-  const app = await open(file);
-  assert.deepEqual(
-    (await app.pets.list()).pets.map(({ id }) => id),
-    [1n, 2n],
-  );
-  await app.close();
 });
 
 test('The page of the package names each member of an app', () => {

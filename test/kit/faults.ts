@@ -66,6 +66,21 @@ const linkedAs = (change: (link: string) => string): Wrong => ({
   },
 });
 
+/** A service that answers requests whose target has this form with an error. */
+const asked = (form: RegExp, status: number): Wrong => ({
+  reply: (right, { url = '' }) => (form.test(url) ? plainRules.error(status, 'No') : right),
+});
+
+/** A service that answers requests whose header field has this form with an error. */
+const inField = (field: string, form: RegExp, status: number): Wrong => ({
+  reply: (right, { headers }) =>
+    form.test(String(headers[field] ?? '')) ? plainRules.error(status, 'No') : right,
+});
+
+const withoutChunks: Wrong = {
+  decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
+};
+
 /** A service with a page of HTML for the errors of some requests. */
 const html = (isHtml: (reply: Reply, url: string) => boolean): Wrong => ({
   reply: (right, { url = '' }) =>
@@ -256,10 +271,7 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '4.2/any-order whitespace around JSON is refused': {
     readBody: (text) => (text === text.trim() ? plainRules.readBody(text) : refuse()),
   },
-  '4.2/charset application/json with a charset is 415': {
-    reply: (right, { headers }) =>
-      /charset/.test(headers['content-type'] ?? '') ? plainRules.error(415, 'No JSON') : right,
-  },
+  '4.2/charset application/json with a charset is 415': inField('content-type', /charset/, 415),
   '4.2/location a Location leads to the host behind the proxy': {
     created: (pet) => ({
       ...plainRules.created(pet),
@@ -274,20 +286,10 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   },
   '4.1/status-any an unknown status is a failure': except('readStatus', 'lost', fail),
   '4.1/limit-any a NUL in a limit is a failure of the database': except('readLimit', '\0', fail),
-  '4.1/limit-any a limit that is given twice is a failure': {
-    reply: (right, { url = '' }) =>
-      /limit=1&limit=2/.test(url) ? plainRules.error(500, 'Two limits') : right,
-  },
-  '4.1/other-any a query that is not UTF-8 is a failure': {
-    reply: (right, { url = '' }) => (/%ff/.test(url) ? plainRules.error(500, 'No UTF-8') : right),
-  },
-  '4/decoded a query is not percent-decoded': {
-    readStatus: (text) => plainRules.readStatus(text),
-    reply: (right, { url = '' }) => (/%35/.test(url) ? plainRules.error(400, 'No limit') : right),
-  },
-  '4/decoded a petId is not percent-decoded': {
-    reply: (right, { url = '' }) => (/%3[0-9]/.test(url) ? plainRules.error(404, 'No pet') : right),
-  },
+  '4.1/limit-any a limit that is given twice is a failure': asked(/limit=1&limit=2/, 500),
+  '4.1/other-any a query that is not UTF-8 is a failure': asked(/%ff/, 500),
+  '4/decoded a query is not percent-decoded': asked(/%35/, 400),
+  '4/decoded a petId is not percent-decoded': asked(/%3[0-9]/, 404),
   '4.2/name-any a lone surrogate in a name is a failure': {
     isName: (value) =>
       typeof value === 'string' && /\p{Surrogate}/u.test(value)
@@ -310,18 +312,13 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '5/any a wrong Authorization is a failure': {
     hasKey: (given = '') => (given.includes('\xff') ? fail() : given === RIGHT),
   },
-  '4.2/type-any a Content-Type that cannot be read is a failure': {
-    reply: (right, { headers }) =>
-      headers['content-type'] === ';' ? plainRules.error(500, 'No type') : right,
-  },
-  '4.2/accept-any an Accept that cannot be read is a failure': {
-    reply: (right, { headers }) =>
-      headers.accept === '"' ? plainRules.error(500, 'No type') : right,
-  },
-  '4.2/retry-any a long idempotency key is a failure of the database': {
-    reply: (right, { headers }) =>
-      String(headers['idempotency-key']).length > 255 ? plainRules.error(500, 'Too long') : right,
-  },
+  '4.2/type-any a Content-Type that cannot be read is a failure': inField(
+    'content-type',
+    /^;$/,
+    500,
+  ),
+  '4.2/accept-any an Accept that cannot be read is a failure': inField('accept', /^"$/, 500),
+  '4.2/retry-any a long idempotency key is a failure': inField('idempotency-key', /^.{256}/, 500),
   '4/rest the body of a refused request is left on the connection': {
     front: (port) => leavingBodies(port, (header) => !header.includes(KEY)),
   },
@@ -332,13 +329,8 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '4.2/no-number NaN is accepted': {
     readBody: (text) => plainRules.readBody(text.replace(/:NaN\b/, ':0')),
   },
-  '4.2/charset Application/JSON is 415': {
-    reply: (right, { headers }) =>
-      /^A/.test(headers['content-type'] ?? '') ? plainRules.error(415, 'No JSON') : right,
-  },
-  '4.2/in-chunks a body in chunks counts as empty': {
-    decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
-  },
+  '4.2/charset Application/JSON is 415': inField('content-type', /^A/, 415),
+  '4.2/in-chunks a body in chunks counts as empty': withoutChunks,
   '4.2/once each create stores two pets': {
     keep(pets, pet) {
       plainRules.keep(pets, pet);
@@ -365,9 +357,7 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     },
   },
   'decisions/no-utf8 invalid UTF-8 is replaced': { decode: (bytes) => bytes.toString() },
-  'http/chunked a chunked body is ignored': {
-    decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
-  },
+  'http/chunked a chunked body is ignored': withoutChunks,
   'decisions/key-reused an idempotency key is used for another pet': { reused: (first) => first },
   '4.2/invalid an invalid body is 422': errorStatus(400, 422),
   '4.2/not-added a refused pet is added': {

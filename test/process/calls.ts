@@ -18,7 +18,7 @@ export const A_PATH = 'the path of a file, without a slash at its end, or its fi
 export const NOT_CONFIGURED: RegExp = /^petstore: As configured, the service has no data file: /;
 
 /** Runs a command in this process, which takes a tenth of the time of another one. */
-async function runHere(args: readonly string[], cwd: string, env: Env) {
+export async function runHere(args: readonly string[], cwd: string, env: Env = {}) {
   let [stdout, stderr] = ['', ''];
   const context: Context = {
     env,

@@ -1,12 +1,14 @@
 /** The command line: help, version, and the commands next to serving. */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { openApp, type App } from '../../src/app.ts';
 import { apiKeyErrors } from '../../src/core/app/api-keys.ts';
+import type { Logger } from '../../src/core/base/logger.ts';
 import { whyUnsupported, VERSION } from '../../src/core/base/version.ts';
 import { COMMANDS, HELP } from '../../src/process/commands.ts';
 import { openFileStore } from '../../src/core/store/file-store.ts';
@@ -19,18 +21,17 @@ import { petText, REX } from '../support/pets/rex.ts';
 import {
   assertRefused,
   end,
-  listPets,
   portOf,
   runScript,
   SERVER_JS,
   startFor,
   startOn,
 } from '../support/process/process.ts';
-import { needs } from '../support/process/program.ts';
+import { needs, run } from '../support/process/program.ts';
 import { readText } from '../support/project.ts';
 import { createRandom } from '../support/random.ts';
 import { testScript } from '../support/script.ts';
-import { A_PATH, NOT_CONFIGURED, testCalls, type Call } from './calls.ts';
+import { A_PATH, NOT_CONFIGURED, runHere, testCalls, type Call } from './calls.ts';
 
 /** A folder with one data file of each kind. */
 const folder = tempDir({
@@ -89,9 +90,7 @@ const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
 
 const CALLS: readonly Call[] = [
   // Help and version are shown whatever else is given, even mistakes.
-  ['--help', { PORT: 'a mistake' }, 0, HELP],
-  ['-h', {}, 0, HELP],
-  ['--version --help', {}, 0, HELP],
+  ['--version --help', { PORT: 'a mistake' }, 0, HELP],
   ['--port 1 --version --what', {}, 0, `${VERSION}\n`],
   ...Object.keys(COMMANDS).flatMap((name): readonly Call[] => [
     [`help ${name}`, {}, 0, new RegExp(`^Usage: petstore (${name}\\b|\\[opt)`, 'm')],
@@ -140,22 +139,17 @@ testCalls(CALLS);
 /** What no command changes. */
 const KEPT = Object.entries({ ...FILES, 'data/pets.json': WHOLE, 'used.json': IN_USE });
 
-/** Runs a command in the folder. Returns its exit code, and all that it wrote. */
-function petstore(args: string): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_JS, ...args.split(' ')], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] },
-  });
-  const text = `${status} ${stdout}${stderr}`.replaceAll(`${folder}/`, '');
-  return text.replace(/(?<=unfinished-)[0-9a-f]+/, '*');
+/** Runs a command in the folder. Resolves with its exit code, and all that it wrote. */
+async function petstore(args: string): Promise<string> {
+  const { code, stdout, stderr } = await runHere(args.split(' '), folder);
+  return `${code} ${stdout}${stderr}`.replaceAll(`${folder}/`, '');
 }
 
 testScript('process/commands.script', async () => {
   const printed: string[] = [];
   return {
     printed,
-    run: async (command) => void printed.push(...petstore(command).trimEnd().split('\n')),
+    run: async (command) => void printed.push(...(await petstore(command)).trimEnd().split('\n')),
     async end() {
       for (const [name, content] of KEPT) {
         assert.equal(fs.readFileSync(at(name), 'utf8'), String(content));
@@ -166,36 +160,33 @@ testScript('process/commands.script', async () => {
 });
 
 /** Files with which a service in memory begins, its pets, and what it logs. */
-const IN_MEMORY: readonly (readonly [name: string, ids: readonly number[], logged?: RegExp])[] = [
-  ['data/pets.json', [1, 2, 3]],
-  ['used.json', [1, 2]],
-  ['array.json', [3, 7]],
-  ['without-ids.json', [1, 2]],
-  ['upgraded.json', [1]],
+const IN_MEMORY: readonly (readonly [name: string, ids: readonly bigint[], ...logged: string[]])[] =
   [
-    'torn.json',
-    [1],
-    /"level":"warn","event":"The data file ends with a commit that is not complete"/,
-  ],
-];
+    ['data/pets.json', [1n, 2n, 3n]],
+    ['used.json', [1n, 2n]],
+    ['array.json', [3n, 7n]],
+    ['without-ids.json', [1n, 2n]],
+    ['upgraded.json', [1n]],
+    ['torn.json', [1n], 'warn: The data file ends with a commit that is not complete'],
+  ];
 
-test('A service in memory begins with the pets of a data file of any kind, and changes nothing', async (t) => {
-  for (const [name, ids, logged = /^[^\n]*"Started"[^\n]*\n$/] of IN_MEMORY) {
+test('A service in memory begins with the pets of a data file of any kind, and changes nothing', async () => {
+  const logged: string[] = [];
+  const log: Logger = (level, event) => void logged.push(`${level}: ${event}`);
+  const open = (name: string): Promise<App> =>
+    openApp({ memory: { dataFile: at(name) }, apiKeys: ['a-key'], log });
+  for (const [name, ids, ...events] of IN_MEMORY) {
     const before = fs.readFileSync(at(name));
-    const service = startFor(t, ['--port', '0', '--memory', '--data-file', at(name)]);
-    const pets = (await (await listPets(await service.ready())).json()) as { id: number }[];
-    assert.deepEqual(
-      pets.map(({ id }) => id),
-      ids,
-    );
-    assert.match(service.stderr(), logged);
-    assert.equal(await end(service, 'SIGTERM'), 0);
-    assert.deepEqual(fs.readFileSync(at(name)), before);
+    const app = await open(name);
+    const found = (await app.pets.list()).pets.map(({ id }) => id);
+    await app.close();
+    const kept = fs.readFileSync(at(name));
+    assert.deepEqual([found, logged.splice(0), kept], [ids, events, before]);
   }
   for (const name of ['changed.json', 'cut.json', 'empty.json', 'crashed.json', 'none.json']) {
-    const service = startFor(t, ['--port', '0', '--memory', '--data-file', at(name)]);
-    await assertRefused(service, /^petstore: .*(damaged|release 2 has pets|no data file)/);
+    await assert.rejects(open(name), /(damaged|release 2 has pets|no data file)/);
   }
+  await assert.rejects(open('pipe'), /pipe is a pipe: write its pets to a file/);
 });
 
 test('Backups and checks beside a service under load have each pet that was acknowledged before', async (t) => {
@@ -208,20 +199,18 @@ test('Backups and checks beside a service under load have each pet that was ackn
   for (let round = 0; round < rounds(4, 20); round += 1) {
     await load.answered(10);
     const [answered, sent] = [ledger.answered, ledger.sent];
-    assert.match(
-      petstore(`check-data ${dataFile}`),
-      /^0 .*\n(.*keys?\n)?A service uses the file, /,
-    );
-    const shown = petstore(`backup ${copy} --data-file ${dataFile} --replace`);
+    const checked = await petstore(`check-data ${dataFile}`);
+    assert.match(checked, /^0 .*\n(.*keys?\n)?A service uses the file, /);
+    const shown = await petstore(`backup ${copy} --data-file ${dataFile} --replace`);
     const pets = Number(/^0 \S+: ([0-9]+) pets?, /.exec(shown)?.[1]);
     // Each client may have stored one that was not answered, and sent some since.
     assert.ok(pets >= answered && sent > 0, shown);
-    assert.match(petstore(`check-data ${copy}`), new RegExp(`^0 .*: ${pets} pets?, `));
+    assert.match(await petstore(`check-data ${copy}`), new RegExp(`^0 .*: ${pets} pets?, `));
   }
   load.stop();
   await load.ended;
   ledger.check(await listAllPets(port));
-  assert.match(petstore(`backup ${copy} --data-file ${dataFile} --replace`), /^0 /);
+  assert.match(await petstore(`backup ${copy} --data-file ${dataFile} --replace`), /^0 /);
   assert.equal(await end(service, 'SIGTERM'), 0);
   const restored = startOn(t, copy);
   ledger.check(await listAllPets(await portOf(restored)));
@@ -238,14 +227,13 @@ test(
       from,
       `[\n${Array.from({ length: 500 }, (_, id) => pet(id + 1)).join(',\n')}\n]\n`,
     );
-    const args = `import ${from} --data-file ${from}.new`;
-    const command = [process.execPath, SERVER_JS, ...args.split(' ')];
+    const command = [SERVER_JS, 'import', from, '--data-file', `${from}.new`];
     const script = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))';
-    const { stdout } = spawnSync('python3', ['-c', script, ...command], { encoding: 'utf8' });
-    assert.match(stdout, /Reading \S+large\.json: 6\d % \r/);
-    assert.match(stdout, /Writing \S+: 2\d MiB \r\x1b\[K\r\S+: 500 pets, .*\r\n$/);
-    fs.rmSync(`${from}.new`);
-    assert.match(petstore(args), /^0 \S+: 500 pets, the greatest id is 500\n$/);
+    const { text } = run('python3', ['-c', script, process.execPath, ...command]);
+    assert.match(text, /Reading \S+large\.json: 6\d % \r/);
+    assert.match(text, /Writing \S+: 2\d MiB \r\x1b\[K\r\S+: 500 pets, .*\r\n$/);
+    const elsewhere = run(process.execPath, [SERVER_JS, 'check-data', from]);
+    assert.match(elsewhere.text, /^\S+: 500 pets, the greatest id is 500\nIt has no marks.*\n$/);
   },
 );
 
@@ -258,7 +246,11 @@ test('make-key prints another API key each time, and its line, with the name and
   ];
   const keys = new Set<string>();
   for (const [args, name, right] of lines) {
-    const { stdout } = await runScript('start.mjs', ['make-key', ...args]);
+    const words = ['make-key', ...args];
+    // One of them through npm's start script.
+    const { stdout } = await (args.length === 2
+      ? runScript('start.mjs', words)
+      : runHere(words, folder));
     const [, key = '', line] = /^# .*\n(\S{32,})\n# .*\n(.*)\n$/.exec(stdout) ?? [];
     const digest = createHash('sha256').update(key).digest('hex');
     assert.equal(line, `${name}sha256:${digest}${right}`);

@@ -1,11 +1,12 @@
 /**
- * How the process starts: its greeting, addresses and files, and why a start is refused; and how it
- * ends: by a signal, at its deadline, in the middle of a start. SIGHUP: API keys are read again, at
- * any time, or the terminal of the process was closed.
+ * How the process starts: its greeting, addresses, files and inherited socket, and why a start is
+ * refused; and how it ends: by a signal, at its deadline, in the middle of a start. SIGHUP: API keys
+ * are read again, at any time, or the terminal of the process was closed.
  */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   readdirSync,
@@ -17,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { request, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -40,9 +42,10 @@ import {
   startProgram,
 } from '../support/process/process.ts';
 import { pathOf, PTY } from '../support/process/program.ts';
+import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 
+const MEMORY = ['--port', '0', '--memory'];
 const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
-const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all of 127.0.0.0/8' };
 
 test('The process reads its variables, serves, and has all pets in its data file', async (t) => {
   const cwd = realpathSync(tempDir(t));
@@ -79,15 +82,7 @@ function keyIn(greeting: string): string {
   return /^No API key is configured, .*: (\S{32,})$/m.exec(greeting)![1]!;
 }
 
-test('The service listens on its one address and on no other', LINUX, async (t) => {
-  const service = startFor(t, ['--host', '127.0.0.2', '--port', '0', '--memory']);
-  const { port, hostname } = new URL(await service.ready());
-  assert.equal(hostname, '127.0.0.2');
-  assert.equal((await fetch(`http://127.0.0.2:${port}/livez`)).status, 200);
-  await assert.rejects(fetch(`http://127.0.0.1:${port}/livez`));
-});
-
-test('With --memory, a named data file is read and never written', async (t) => {
+test('With --memory, a named data file is read and never written; a generated API key is not logged', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const data = '[{"id":5,"name":"Old","categoryId":1}]';
@@ -101,57 +96,38 @@ test('With --memory, a named data file is read and never written', async (t) => 
   assert.match(service.stderr(), /"event":"Started".*"pets":1\b/);
   assert.match(await (await addPet(url, key)).text(), /"id":6/);
   assert.match(await (await listPets(url, key)).text(), /Old[^]*Rex/);
+  assert.equal((await listPets(url, `${key}x`)).status, 401);
+  assert.ok(!service.stderr().includes(key));
   assert.equal(await end(service, 'SIGTERM'), 0);
   assert.equal(readFileSync(dataFile, 'utf8'), data);
   assert.deepEqual(readdirSync(folder), ['pets.json']);
 });
 
-test('A generated API key is shown, works, differs, and is not logged', async (t) => {
-  const keys = [0, 1].map(async () => {
-    const service = startFor(t, ['--port', '0', '--memory'], { env: {} });
-    const url = await service.ready();
-    const key = keyIn(await service.greeting());
-    assert.equal((await addPet(url, key)).status, 201);
-    assert.equal((await listPets(url, `${key}x`)).status, 401);
-    assert.equal(service.stderr().includes(key), false);
-    return key;
-  });
-  assert.equal(new Set(await Promise.all(keys)).size, 2);
-});
-
-test('With an API key, the output is JSON lines, and the greeting is for a terminal only', async (t) => {
-  for (const [hook, printed] of [
-    [undefined, /^$/],
-    ['process.stdout.isTTY = true', /^Petstore \S+ listens on /],
-  ] as const) {
-    const service = startFor(t, ['--port', '0', '--memory'], hook === undefined ? {} : { hook });
-    await service.ready();
-    assert.equal(await end(service, 'SIGTERM'), 0);
-    assert.match(service.stdout(), printed);
-    assert.deepEqual(eventsOf(service), ['Started', 'Stopping', 'Stopped']);
-  }
-});
-
-test('SIGUSR1 opens no debugger: it is logged', async (t) => {
-  const service = startFor(t, ['--port', '0', '--memory']);
-  await service.ready();
+test('With an API key, the output is JSON lines; SIGUSR1 and SIGHUP are logged, and change nothing', async (t) => {
+  const service = startFor(t, MEMORY);
+  const url = await service.ready();
+  const { headers } = await fetch(`${url}/livez`);
+  assert.equal(headers.get('Keep-Alive'), 'timeout=65');
+  // Node would open a debugger.
   service.child.kill('SIGUSR1');
-  await service.wrote(() =>
-    /"Ignored a signal","signal":"SIGUSR1"|Debugger/.test(service.stderr()),
-  );
+  await service.wrote(() => /"signal":"SIGUSR1"|Debugger/.test(service.stderr()));
+  service.child.kill('SIGHUP');
+  const noFile = 'There is no API keys file to read again';
+  await logged(service, noFile);
+  assert.equal((await listPets(url)).status, 200);
   assert.equal(await end(service, 'SIGTERM'), 0);
-  assert.doesNotMatch(service.stderr(), /Debugger/);
+  assert.equal(service.stdout(), '');
+  const events = ['Started', 'Ignored a signal', noFile, 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
 });
 
-test('An idle connection is kept for as long as PETSTORE_IDLE_TIMEOUT says', async (t) => {
-  for (const [args, seconds] of [
-    [[], 65],
-    [['--idle-timeout', '620'], 620],
-  ] as const) {
-    const service = startFor(t, ['--port', '0', '--memory', ...args]);
-    const { headers } = await fetch(`${await service.ready()}/livez`);
-    assert.equal(headers.get('Keep-Alive'), `timeout=${seconds}`);
-  }
+test('A terminal gets a greeting; an idle connection is kept for as long as the option says', async (t) => {
+  const args = [...MEMORY, '--idle-timeout', '620'];
+  const service = startFor(t, args, { hook: 'process.stdout.isTTY = true' });
+  const { headers } = await fetch(`${await service.ready()}/livez`);
+  assert.equal(headers.get('Keep-Alive'), 'timeout=620');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.match(service.stdout(), /^Petstore \S+ listens on /);
 });
 
 test('A HOST that is no name of this machine, as conda sets it, is refused by its name, with 2', async (t) => {
@@ -164,7 +140,7 @@ dns.lookup = (host, ...rest) => process.nextTick(rest.at(-1), Object.assign(
     [[], 'HOST'],
     [['--host', 'host.invalid'], '--host'],
   ] as const) {
-    const service = startFor(t, ['--port', '0', '--memory', ...args], { env, hook });
+    const service = startFor(t, [...MEMORY, ...args], { env, hook });
     assert.equal(await service.exit(), 2);
     const sentence = 'must be an address or a name of this machine, not "host.invalid"';
     const line = `petstore: ${name} ${sentence}: getaddrinfo ENOTFOUND host.invalid\n`;
@@ -295,22 +271,13 @@ function eventsOf(service: Process): readonly unknown[] {
   return lines.map((line) => (JSON.parse(line) as { event?: unknown }).event);
 }
 
-test('Without an API keys file and a terminal, SIGHUP changes nothing', async (t) => {
-  const service = startFor(t, ['--port', '0', '--memory']);
-  const url = await service.ready();
-  service.child.kill('SIGHUP');
-  await logged(service, '"There is no API keys file to read again"');
-  assert.equal((await listPets(url)).status, 200);
-  assert.equal(await end(service, 'SIGTERM'), 0);
-});
-
 /** A pipe is read for five seconds by this clock, which stands still. */
 const STOPPED_CLOCK = 'performance.now = () => 1;';
 
 test('SIGHUP reads the API keys file again, and a bad file changes nothing', async (t) => {
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'shop-1: key-old\n');
-  const args = ['--port', '0', '--memory', '--api-keys-file', keysFile];
+  const args = [...MEMORY, '--api-keys-file', keysFile];
   const env = { PETSTORE_API_KEYS: 'key-fixed' };
   const service = startFor(t, args, { env, hook: STOPPED_CLOCK });
   const url = await service.ready();
@@ -359,6 +326,82 @@ test('A SIGHUP while the configuration is read reloads the API keys after it', a
   assert.equal((await listPets(url, 'old-key')).status, 401);
   assert.equal((await listPets(url, 'new-key')).status, 200);
   assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+test('Failed accepts are logged once, and when they are over', async (t) => {
+  // Calls what libuv calls if accept fails.
+  const hook = `import net from 'node:net';
+import os from 'node:os';
+const { listen } = net.Server.prototype;
+net.Server.prototype.listen = function (...args) {
+  this.once('listening', () => setImmediate(() => {
+    for (let i = 0; i < 3; i += 1) this._handle.onconnection(-os.constants.errno.ENOBUFS);
+  }));
+  return listen.apply(this, args);
+};`;
+  const service = startFor(t, MEMORY, { hook });
+  assert.equal((await listPets(await service.ready())).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  const lines = service.stderr().split('\n');
+  const failures = lines.filter((line) => line.includes('"Cannot accept a connection"'));
+  assert.equal(failures.length, 1, service.stderr());
+  assert.match(failures[0]!, /"cause":"accept ENOBUFS"\}$/);
+  assert.match(service.stderr(), /"Accepts connections again"/);
+});
+
+test('An inherited Unix socket is served, and kept for the next process', async (t) => {
+  const folder = tempDir(t);
+  const path = join(folder, 'socket');
+  const supervisor = openSupervisor(t, path);
+  const args = ['--data-file', join(folder, 'pets.json')];
+  const first = supervisor.start(args);
+  await first.ready();
+  assert.match(first.stderr(), /"Started".*"socket":"unix"/);
+  const [status, pet] = await send(path, 'POST', PET);
+  assert.equal(status, 201);
+  assert.equal(await end(first, 'SIGTERM'), 0, first.stderr());
+  // It waits in the queue of the socket.
+  const answer = send(path, 'GET');
+  const second = supervisor.start(args);
+  assert.deepEqual(await answer, [200, `[${pet}]`]);
+  await second.ready();
+  assert.equal(await end(second, 'SIGTERM'), 0, second.stderr());
+  assert.ok(existsSync(path));
+  const third = supervisor.start([...args, '--prefix', '/shop'], {});
+  const greeting = await third.greeting();
+  assert.match(greeting, /^Petstore \S+ listens on an inherited Unix socket \(process /);
+  assert.match(
+    greeting,
+    /--unix-socket <path of the socket> .* http:\/\/localhost\/shop\/v1\/pets\n/,
+  );
+  assert.equal(await end(third, 'SIGTERM'), 0, third.stderr());
+});
+
+/** Resolves with the status and the body. */
+async function send(socketPath: string, method: string, body = '') {
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+  const call = request({ socketPath, method, path: '/v1/pets', headers, agent: false });
+  call.end(body);
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  return [response.statusCode, (await response.toArray()).join('')] as const;
+}
+
+test('If the inherited descriptor is not a socket, the start is refused in one line', async (t) => {
+  const file = await open(join(tempDir(t), 'file'), 'w');
+  t.after(() => file.close());
+  const service = startInheriting(t, file.fd, ['--memory']);
+  await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
+});
+
+test('One socket is inherited, if it is for this process', async (t) => {
+  const supervisor = openSupervisor(t);
+  const two = supervisor.start(['--memory'], { LISTEN_FDS: '2' });
+  const line = /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/;
+  await assertRefused(two, line);
+  for (const env of [{ LISTEN_FDS: '2', LISTEN_PID: '1' }, { LISTEN_PID: '1' }]) {
+    const service = startFor(t, MEMORY, { env });
+    assert.notEqual(Number(new URL(await service.ready()).port), supervisor.port);
+  }
 });
 
 /** Which stream is left on the terminal, and what the other two are numbered. */
