@@ -8,7 +8,7 @@
  */
 
 import { createApp } from './app.ts';
-import { messageOf } from './core/base/logger.ts';
+import { messageOf, safeLogger } from './core/base/logger.ts';
 import { whyUnsupported, VERSION } from './core/base/version.ts';
 import { createOpenNetworkServer } from './extras/open-network/open-network-server.ts';
 import type { Command, Context, Environment } from './process/command-line.ts';
@@ -28,7 +28,7 @@ const lines = new LineWriter(process.stderr, (dropped) => {
   logger('warn', 'Dropped lines of the log, since its reader had stopped', { dropped });
 });
 const logger = createJsonLogger((line) => lines.write(line));
-const lastLogger = createJsonLogger((line) => lines.writeLast(line));
+const lastLogger = safeLogger(createJsonLogger((line) => lines.writeLast(line)));
 
 /** The service as a command: its work ends when it is started. */
 const service: Command = {

@@ -37,6 +37,7 @@ const ROWS: readonly Row[] = [
   ['cannot save', save('EIO'), 'SIGTERM', 1, 'Only memory had all 2 acknowledged pets'],
   ['saves without end', save('hang'), 'SIGTERM', 'SIGKILL', `${TIMED_OUT},"pets":"memory"`],
   ['gets a second signal', signalTwice, 'SIGTERM', 'SIGKILL', '"Ended by a second signal"'],
+  ['gets a second signal, and has no reader of its log', unread, 'SIGTERM', 'SIGKILL'],
 ];
 
 async function hang({ dataFile, setFault, create }: Scene): Promise<void> {
@@ -73,6 +74,11 @@ async function signalTwice({ dataFile, setFault, service }: Scene): Promise<void
   setFault('hang');
   service.child.kill('SIGTERM');
   await until(() => wordOf() !== before);
+}
+
+async function unread(scene: Scene): Promise<void> {
+  scene.service.child.stderr.destroy();
+  await signalTwice(scene);
 }
 
 const NOTE = 'a note of another program';

@@ -89,9 +89,14 @@ test('A log entry is one line of JSON, with bigints as text, and long texts trun
   const lines: string[] = [];
   const log = createJsonLogger((line) => lines.push(line));
   const [longest, forged] = ['x'.repeat(4096), '"}\r\n{"level":"error"}\u2028'];
-  for (const cause of [longest, `${longest}x`, 2n ** 63n, forged]) log('info', 'Told', { cause });
+  // A pair of surrogates is not split.
+  const split = longest.replace('x', '') + '😀';
+  for (const cause of [longest, `${longest}x`, split, 2n ** 63n, forged]) {
+    log('info', 'Told', { cause });
+  }
   const causes = lines.map((line) => (JSON.parse(line) as { cause: unknown }).cause);
-  assert.deepEqual(causes, [longest, `${longest}…`, '9223372036854775808', forged]);
+  const cuts = [`${longest}…`, split.replace('😀', '…')];
+  assert.deepEqual(causes, [longest, ...cuts, '9223372036854775808', forged]);
   assert.doesNotMatch(lines.join(''), /[\r\n]/);
 });
 
