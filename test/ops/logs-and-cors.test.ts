@@ -217,7 +217,7 @@ test('OPTIONS * and a preflight name the methods of all operations, and of one t
       ...{ operations, prefix: '', protectedPath: '/v1', bodyLimitBytes: 0 },
       apiKeys: { find: () => undefined, realm: 'petstore' },
       policies: [createCors([SHOP], () => operations)],
-      ...{ hintFor: () => '', isStopping: () => false, toHttpError: () => undefined },
+      ...{ hintFor: () => '', isStopping: () => false, fromOperationError: () => undefined },
       ...{ onFailure: assert.fail, onResponse: () => undefined },
     });
     const port = await listenFor(t, createHttpServer(listener));

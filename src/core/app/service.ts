@@ -136,13 +136,13 @@ export function createService(options: ServiceOptions): Service {
     hintFor: (path, request) => extension.hintFor?.(path, request) ?? '',
     bodyLimitBytes,
     isStopping,
-    toHttpError: fromStoreError,
+    fromOperationError: fromStoreError,
     onFailure(error, { request, path }) {
       const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
       const details = { ...extension.detailsOf?.(request), method: request.method ?? '', path };
       logger('error', 'A request failed', { ...details, cause });
     },
-    onResponse: (summary) => extension.onResponse?.(summary),
+    onResponse: (exchange) => extension.onResponse?.(exchange),
   });
 
   const open = async (): Promise<void> => {

@@ -45,10 +45,11 @@ const EMPTY: Buffer = Buffer.alloc(0);
  * for each byte of a client that sends single bytes.
  */
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  if (request.readableDidRead || request.destroyed) {
-    // The stream does not emit `end` again.
+  // The stream does not emit `end` again. One that ended without a byte says so by `readableEnded`.
+  if (request.readableDidRead || request.readableEnded) {
     throw new Error('The body was read already: put the listener before any body parser');
   }
+  if (request.destroyed) throw new ClientGoneError();
   return new Promise((resolve, reject) => {
     let bytes = EMPTY;
     let length = 0;
