@@ -10,7 +10,7 @@
 import { createApp } from './app.ts';
 import { messageOf, safeLogger } from './core/base/logger.ts';
 import { whyUnsupported, VERSION } from './core/base/version.ts';
-import { createOpenNetworkServer } from './extras/open-network/open-network-server.ts';
+import { createHttpServer } from './extras/open-network/open-network-server.ts';
 import type { Command, Context, Environment } from './process/command-line.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
@@ -61,7 +61,7 @@ async function serve(config: Config, env: Environment, hangUps: HangUps): Promis
     keepAliveTimeout: idleTimeout * 1000,
     maxConnections: connectionsThatFit(logger),
   };
-  const server = createOpenNetworkServer(app.listener, limits, logger);
+  const server = createHttpServer(app.listener, limits, logger);
   runtime.watch(server);
 
   const shutdown = createShutdown(app, server, process, logger, lastLogger);

@@ -25,7 +25,7 @@ type Doors = Awaited<ReturnType<typeof openDoors>>;
 
 /** Serves the API of doors. */
 async function openDoors(t: TestContext, http: Http) {
-  const { createListener, createHttpServer, HttpError, textResponse } = http;
+  const { createListener, createPlainServer, HttpError, textResponse } = http;
   const text = (body: string) => textResponse(200, 'text/plain', body);
   const operation = (
     line: `${Operation['method']} ${string}`,
@@ -85,7 +85,7 @@ async function openDoors(t: TestContext, http: Http) {
       if (exchange.request.headers['x-throw'] === 'report') throw new Error('No report');
     },
   });
-  const bench = await openBench(t, () => createHttpServer(listener));
+  const bench = await openBench(t, () => createPlainServer(listener));
   return {
     ...{ ...bench, exchanges, failures },
     stop: (): void => void (isStopping = true),

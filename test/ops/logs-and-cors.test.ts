@@ -11,7 +11,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createListener } from '../../src/core/http/handle-request.ts';
 import { emptyResponse } from '../../src/core/http/http-response.ts';
-import { createHttpServer } from '../../src/core/http/http-server.ts';
+import { createPlainServer } from '../../src/core/http/http-server.ts';
 import type { PageQuery } from '../../src/core/pets/pet-store.ts';
 import { createCors } from '../../src/extras/ops/cors.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
@@ -220,7 +220,7 @@ test('OPTIONS * and a preflight name the methods of all operations, and of one t
       ...{ hintFor: () => '', isStopping: () => false, fromOperationError: () => undefined },
       ...{ onFailure: assert.fail, onResponse: () => undefined },
     });
-    const port = await listenFor(t, createHttpServer(listener));
+    const port = await listenFor(t, createPlainServer(listener));
     const ask = ['Access-Control-Request-Method: PURGE', `Origin: ${SHOP}`];
     const answers = await talk(
       port,

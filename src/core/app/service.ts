@@ -7,7 +7,7 @@
  *       apiKeys: ['secret'],
  *     });
  *     await service.open();
- *     createHttpServer(service.listener).listen(8080);
+ *     createPlainServer(service.listener).listen(8080);
  *
  * It listens on no port, handles no signal and ends no process. What it does with a request or a
  * call of `service.pets` depends on its state:

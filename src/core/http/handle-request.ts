@@ -179,7 +179,7 @@ function respond(exchange: Exchange, httpResponse: HttpResponse, options: Listen
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
   const isEarly = leavesBody(request, status, options.bodyLimitBytes);
-  // createHttpServer sets it already. On another server, node:http would reset the connection.
+  // createPlainServer sets it already. On another server, node:http would reset the connection.
   if (isEarly) socket.destroySoon = () => lingeringClose(socket);
   if (isEarly || options.isStopping() || endsConnection(exchange)) {
     headers.push('Connection', 'close');

@@ -2,7 +2,7 @@
  * The request body, not longer than the limit. A handler reads it when it has found no other reason
  * to refuse the request: until then a client that waits for "100 Continue" sends none.
  *
- * A server that createHttpServer did not make has already sent "100 Continue" by itself: its
+ * A server that createPlainServer did not make has already sent "100 Continue" by itself: its
  * clients see that twice, and a refusal only after it.
  */
 
