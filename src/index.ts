@@ -9,7 +9,7 @@ export { VERSION } from './core/base/version.ts';
 export { connectionsOf } from './core/http/http-server.ts';
 export type { Limits } from './core/http/limits.ts';
 export { stopServer } from './core/http/stop-server.ts';
-export { createOpenNetworkServer as createHttpServer } from './extras/open-network/open-network-server.ts';
+export { createHttpServer } from './extras/open-network/open-network-server.ts';
 export type { Int64 } from './core/base/int64.ts';
 export {
   stringifyPet,

@@ -8,9 +8,9 @@
  */
 
 import { createApp } from './app.ts';
-import { messageOf } from './core/base/logger.ts';
+import { messageOf, safeLogger } from './core/base/logger.ts';
 import { whyUnsupported, VERSION } from './core/base/version.ts';
-import { createOpenNetworkServer } from './extras/open-network/open-network-server.ts';
+import { createHttpServer } from './extras/open-network/open-network-server.ts';
 import type { Command, Context, Environment } from './process/command-line.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
@@ -28,7 +28,7 @@ const lines = new LineWriter(process.stderr, (dropped) => {
   logger('warn', 'Dropped lines of the log, since its reader had stopped', { dropped });
 });
 const logger = createJsonLogger((line) => lines.write(line));
-const lastLogger = createJsonLogger((line) => lines.writeLast(line));
+const lastLogger = safeLogger(createJsonLogger((line) => lines.writeLast(line)));
 
 /** The service as a command: its work ends when it is started. */
 const service: Command = {
@@ -61,7 +61,7 @@ async function serve(config: Config, env: Environment, hangUps: HangUps): Promis
     keepAliveTimeout: idleTimeout * 1000,
     maxConnections: connectionsThatFit(logger),
   };
-  const server = createOpenNetworkServer(app.listener, limits, logger);
+  const server = createHttpServer(app.listener, limits, logger);
   runtime.watch(server);
 
   const shutdown = createShutdown(app, server, process, logger, lastLogger);

@@ -41,12 +41,12 @@ async function startCore(path: string): Promise<Started> {
   const { openFileStore } = (await fromDist(
     'core/store/file-store.js',
   )) as typeof import('../src/core/store/file-store.ts');
-  const { createHttpServer } = (await fromDist(
+  const { createPlainServer } = (await fromDist(
     'core/http/http-server.js',
   )) as typeof import('../src/core/http/http-server.ts');
   const service = createService({ store: () => openFileStore({ path }), apiKeys: [KEY] });
   await service.open();
-  return { server: createHttpServer(service.listener), close: () => service.close() };
+  return { server: createPlainServer(service.listener), close: () => service.close() };
 }
 
 for (const [what, request, ...limits] of WAYS) {

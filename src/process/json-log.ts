@@ -4,6 +4,7 @@ import { writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import type { Logger } from '../core/base/logger.ts';
+import { cut } from '../core/base/quote.ts';
 
 /** JSON.stringify escapes each line feed, so no value can forge a line. */
 export function createJsonLogger(writeLine: (line: string) => void): Logger {
@@ -11,8 +12,7 @@ export function createJsonLogger(writeLine: (line: string) => void): Logger {
     const entry = { time: new Date().toISOString(), level, event, ...details };
     const plain = (_key: string, value: unknown): unknown => {
       if (typeof value === 'bigint') return String(value);
-      if (typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH) return value;
-      return `${value.slice(0, MAX_TEXT_LENGTH)}…`;
+      return typeof value === 'string' ? cut(value, MAX_TEXT_LENGTH) : value;
     };
     writeLine(JSON.stringify(entry, plain));
   };
@@ -51,9 +51,12 @@ export class LineWriter {
     this.#stream.once('drain', () => this.#onResume(this.dropped - before));
   }
 
-  /** Writes the last line before the process ends, which would not wait for the stream. */
+  /**
+   * Writes the last line before the process ends, which would not wait for the stream. Throws if
+   * the reader of the log has stopped (EAGAIN) or gone (EPIPE).
+   */
   writeLast(line: string): void {
-    // If the reader has stopped, one more line would wait for it.
+    // If lines wait for the reader, one more would, too.
     if (this.#stream.writableLength === 0) writeSync(this.#stream.fd!, `${line}\n`);
   }
 }

@@ -22,7 +22,7 @@ export interface Shutdown {
   stop(exitCode: number): Promise<never>;
 }
 
-/** `lastLogger` writes what comes directly before the end of the process. */
+/** `lastLogger` writes what comes directly before the end of the process. It must not throw. */
 export function createShutdown(
   app: App,
   server: Server,
@@ -31,6 +31,7 @@ export function createShutdown(
   lastLogger: Logger,
 ): Shutdown {
   let isStopping = false;
+  let signals = 0;
 
   /**
    * Ends the process at once, with a last line that says what has the pets. While a call of the
@@ -71,9 +72,11 @@ export function createShutdown(
   return {
     isStopping: () => isStopping,
     receive(signal) {
-      if (isStopping) endNow(1, 'Ended by a second signal', { signal });
+      signals += 1;
+      if (signals > 1) endNow(1, 'Ended by a second signal', { signal });
       logger('info', 'Stopping', { signal });
-      void stop(0);
+      // The stop of a lost store may have begun.
+      if (!isStopping) void stop(0);
     },
     stop,
   };

@@ -31,6 +31,7 @@ const ROWS: readonly Row[] = [
   ['cannot save', save('EIO'), 1, 'Only memory had all 2 acknowledged pets'],
   ['saves without end', save('hang'), 'SIGKILL', `${TIMED_OUT},"where":"memory"`],
   ['gets a second signal', signalTwice, 'SIGKILL', '"Ended by a second signal"'],
+  ['gets a second signal, and has no reader of its log', unread, 'SIGKILL', ''],
 ];
 
 async function hang({ dataFile, setFault, create }: Scene): Promise<void> {
@@ -56,6 +57,11 @@ async function signalTwice({ dataFile, setFault, service }: Scene): Promise<void
   setFault('hang');
   service.child.kill('SIGTERM');
   await until(() => wordOf() !== before);
+}
+
+async function unread(scene: Scene): Promise<void> {
+  scene.service.child.stderr.destroy();
+  await signalTwice(scene);
 }
 
 const NOTE = 'a note of another program';

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,9 @@ import { createApp, openApp } from '../../src/app.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { createHttpServer } from '../../src/index.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { CHUNKED, requestOf } from '../support/http/requests.ts';
 import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
+import { openWire, statusesOf, talk } from '../support/http/wire.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
 
@@ -236,14 +238,49 @@ test('After a body parser, a POST is a 500, and the log has the reason', async (
   const server = createServer((request, response) => {
     void request.toArray().then(() => app.listener(request, response));
   });
-  const url = `http://127.0.0.1:${await listenFor(t, server)}/v1/pets`;
-  for (const body of ['{"name":"Rex","categoryId":7}', 'x'.repeat(70_000)]) {
-    const init = { method: 'POST', headers: HEADERS, body };
-    const answer = await fetch(url, init);
-    assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
+  const port = await listenFor(t, server);
+  for (const [line, fields, body, status] of [
+    ['POST /v1/pets', [], '{"name":"Rex","categoryId":7}', 500],
+    ['POST /v1/pets', [], 'x'.repeat(70_000), 413],
+    ['POST /v1/pets', [CHUNKED], '0\r\n\r\n', 500],
+    ['GET /v1/pets', [], '', 200],
+  ] as const) {
+    const close = ['Connection: close', ...fields];
+    assert.deepEqual(statusesOf(await talk(port, requestOf(line, close, body))), [status]);
   }
-  assert.equal((await fetch(url, { headers: HEADERS })).status, 200);
-  assert.match(JSON.stringify(logged), /A request failed.*put the listener before any body parser/);
+  const reason = /^\["A request failed".*put the listener before any body parser/;
+  assert.equal(logged.length, 2);
+  for (const entry of logged) assert.match(JSON.stringify(entry), reason);
+});
+
+test('A client that goes away before the listener gets its request is not reported', async (t) => {
+  const logged: unknown[] = [];
+  const { app } = await openService(t, { log: (...entry) => logged.push(entry) });
+  const server = createServer((request, response) => {
+    request.on('error', () => undefined).once('close', () => app.listener(request, response));
+  });
+  const wire = await openWire(t, await listenFor(t, server));
+  wire.socket.write(requestOf('POST /v1/pets', ['Content-Length: 9']) + 'a');
+  const [request] = (await once(server, 'request')) as [IncomingMessage];
+  wire.socket.resetAndDestroy();
+  await once(request, 'close').catch(() => undefined);
+  await new Promise(setImmediate);
+  assert.deepEqual(logged, []);
+});
+
+test('If other code has begun the response, the log says so, and nothing ends', async (t) => {
+  const logged: unknown[] = [];
+  const { app } = await openService(t, {
+    log: (_level, event, details) => logged.push([event, details]),
+  });
+  const server = createServer((request, response) => {
+    response.writeHead(200);
+    app.listener(request, response);
+    setImmediate(() => response.end('theirs'));
+  });
+  const answer = await fetch(`http://127.0.0.1:${await listenFor(t, server)}/livez`);
+  assert.equal(await answer.text(), 'theirs');
+  assert.match(JSON.stringify(logged), /^\[\["A request failed",.*Cannot write headers after/);
 });
 
 test('Mounted by Express at its prefix, the app serves; at another path, a 404 names the reason', async (t) => {

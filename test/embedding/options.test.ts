@@ -61,9 +61,21 @@ test('An app as a listener, and other wrong arguments, are refused at the call',
   const app = createApp({ store, apiKeys: [KEY] });
   const listener = /^TypeError: The listener must be a function, such as app.listener, not an obj/;
   assert.throws(() => createHttpServer(app as never), listener);
-  const limits = { maxConnection: 5 } as object;
-  const message = /^TypeError: There is no limit maxConnection; the limits are headersTimeout, /;
-  assert.throws(() => createHttpServer(app.listener, limits), message);
+  for (const [limits, message] of [
+    [{ maxConnection: 5 }, /^TypeError: limits\.maxConnection is not an option; the options are h/],
+    [
+      { maxConnections: NaN },
+      /^TypeError: limits\.maxConnections must be a number from 0 on, not N/,
+    ],
+    [{ timeout: undefined }, /^TypeError: limits\.timeout must be a number from 0 on$/],
+    [{ timeout: '60' }, /^TypeError: limits\.timeout must be a number from 0 on, not "60"$/],
+    [
+      { headersTimeout: -1 },
+      /^TypeError: limits\.headersTimeout must be a number from 0 on, not -1$/,
+    ],
+  ] as const) {
+    assert.throws(() => createHttpServer(app.listener, limits as object), message);
+  }
   await assert.rejects(
     stopServer(app as never, 10),
     /^TypeError: The server must be one of node:h/,

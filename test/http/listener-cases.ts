@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Exchange, Policy, ResponseSummary } from '../../src/core/http/handle-request.ts';
+import type { Exchange, Policy } from '../../src/core/http/handle-request.ts';
 import type { Operation } from '../../src/core/http/operation.ts';
 import { CHUNKED, EXPECT } from '../support/http/requests.ts';
 import { openBench } from './gate-bench.ts';
@@ -25,7 +25,7 @@ type Doors = Awaited<ReturnType<typeof openDoors>>;
 
 /** Serves the API of doors. */
 async function openDoors(t: TestContext, http: Http) {
-  const { createListener, createHttpServer, HttpError, textResponse } = http;
+  const { createListener, createPlainServer, HttpError, textResponse } = http;
   const text = (body: string) => textResponse(200, 'text/plain', body);
   const operation = (
     line: `${Operation['method']} ${string}`,
@@ -62,10 +62,13 @@ async function openDoors(t: TestContext, http: Http) {
     operation('GET /long', false, async () => text(LONG)),
   ];
   const policy: Policy = {
-    respond: ({ headers }) => (headers['x-early'] === undefined ? undefined : text('early')),
-    headersFor: (_request, { status }) => ['X-Policy', String(status)],
+    responseFor: ({ headers }) => (headers['x-early'] === undefined ? undefined : text('early')),
+    headersFor({ headers }, { status }) {
+      if (headers['x-throw'] === 'policy') throw new Error('No policy');
+      return ['X-Policy', String(status)];
+    },
   };
-  const summaries: ResponseSummary[] = [];
+  const exchanges: Exchange[] = [];
   const failures: (readonly [error: unknown, path: string])[] = [];
   let isStopping = false;
   const listener = createListener({
@@ -74,14 +77,17 @@ async function openDoors(t: TestContext, http: Http) {
     policies: [policy],
     hintFor: (path, { method }) => ` (${path}, ${method})`,
     isStopping: () => isStopping,
-    toHttpError: (error) =>
+    fromOperationError: (error) =>
       error instanceof RangeError ? new HttpError(503, 'late', error.message) : undefined,
     onFailure: (error: unknown, { path }: Exchange) => failures.push([error, path]),
-    onResponse: (summary) => summaries.push(summary),
+    onResponse(exchange) {
+      exchanges.push(exchange);
+      if (exchange.request.headers['x-throw'] === 'report') throw new Error('No report');
+    },
   });
-  const bench = await openBench(t, () => createHttpServer(listener));
+  const bench = await openBench(t, () => createPlainServer(listener));
   return {
-    ...{ ...bench, summaries, failures },
+    ...{ ...bench, exchanges, failures },
     stop: (): void => void (isStopping = true),
     /** Sends bytes. Resolves with what has come, and closes the connection. */
     async exchange(bytes: string): Promise<string> {
@@ -226,6 +232,25 @@ export const LISTENER_CASES = {
     [ask('GET /v1/doors', ['Host: b', 'X-Early: 1']), ' 400 ', 'X-Policy: 400\r\n'],
     [ask('OPTIONS *', ['X-Early: 1']), ' 204 ', 'X-Policy: 204\r\n'],
   ),
+  'If a report or a policy fails, that is reported, and what has not begun is closed': async (
+    doors,
+  ) => {
+    for (const [line, what, seen, failures] of [
+      ['GET /open', 'report', ['open'], ['No report']],
+      ['GET /none', 'report', ['404'], ['No report']],
+      ['GET /v1/bug', 'report', ['500'], ['A deliberate bug', 'No report']],
+      ['GET /open', 'policy', ['closed'], ['No policy', 'No policy']],
+      ['GET /none', 'policy', ['closed'], ['No policy']],
+    ] as const) {
+      doors.failures.length = 0;
+      const client = await doors.open(ask(line, [`X-Throw: ${what}`]));
+      assert.deepEqual(client.seen(), seen);
+      assert.deepEqual(
+        doors.failures.map(([error]) => (error as Error).message),
+        failures,
+      );
+    }
+  },
   'Each response is reported, with the name of its key': async (doors) => {
     const expected = [
       [ask('GET /v1/doors?a=b'), '/inn/v1/doors', 'owner', 'GET /v1/doors', 200, 10],
@@ -239,7 +264,7 @@ export const LISTENER_CASES = {
     ] as const;
     for (const [bytes, ...rest] of expected) {
       await doors.exchange(bytes);
-      const { path, keyName, operation, status, bodyBytes } = doors.summaries.at(-1)!;
+      const { path, keyName, operation, status, bodyBytes } = doors.exchanges.at(-1)!;
       const seen = [
         path,
         keyName,
@@ -249,7 +274,7 @@ export const LISTENER_CASES = {
       ];
       assert.deepEqual(seen, rest);
     }
-    assert.equal(doors.summaries.length, expected.length);
+    assert.equal(doors.exchanges.length, expected.length);
   },
   'A handler gets the body, announced or in chunks, or none': sees(
     [ask('POST /v1/doors', [], 'ab'), ' 200 ', '\r\n\r\nab'],
@@ -360,7 +385,7 @@ export const LISTENER_CASES = {
     client.socket.destroy();
     if (!client.serverSide.destroyed) await once(client.serverSide, 'close');
     await doors.settle();
-    assert.deepEqual([doors.summaries, doors.failures], [[], []]);
+    assert.deepEqual([doors.exchanges, doors.failures], [[], []]);
   },
 } as const satisfies Readonly<Record<string, Case>>;
 

@@ -23,18 +23,21 @@ async function linger({ lingeringClose }: Http): Promise<Duplex> {
 export const SERVER_CASES = {
   'The server has the limits of time and connections, and checks them every second': async (
     _t,
-    { createHttpServer },
+    { createPlainServer },
   ) => {
-    const server = createHttpServer(() => undefined);
+    const server = createPlainServer(() => undefined);
     const { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections } = server;
     // node:http has the interval as a property, which its types leave out.
     const interval = Reflect.get(server, 'connectionsCheckingInterval');
     const times = [headersTimeout, requestTimeout, keepAliveTimeout, timeout, interval];
     assert.deepEqual(times, [10_000, 20_000, 65_000, 60_000, 1000]);
     assert.deepEqual([maxConnections, server.maxHeadersCount], [1024, 256]);
+    // A time without an end, with which node:http would fail at each connection.
+    const endless = createPlainServer(() => undefined, { timeout: Infinity });
+    assert.equal(endless.timeout, 2 ** 31 - 1);
   },
-  'Each error of node:http gets an Error body with its code': async (t, { createHttpServer }) => {
-    const bench = await openBench(t, createHttpServer);
+  'Each error of node:http gets an Error body with its code': async (t, { createPlainServer }) => {
+    const bench = await openBench(t, createPlainServer);
     for (const [bytes, status, code] of [
       ['nonsense\r\n\r\n', 400, 'malformed_request'],
       ['GET / HTTP/9.9\r\n\r\n', 505, 'unsupported_http_version'],
@@ -55,15 +58,15 @@ export const SERVER_CASES = {
     assert.match(client.text(), /^HTTP\/1\.1 408 [^]*"request_timeout"/);
     assert.deepEqual(bench.served, []);
   },
-  'An Expect and a missing Host reach the listener': async (t, { createHttpServer }) => {
-    const bench = await openBench(t, createHttpServer);
+  'An Expect and a missing Host reach the listener': async (t, { createPlainServer }) => {
+    const bench = await openBench(t, createPlainServer);
     for (const field of ['Expect: 100-continue', 'Expect: tea', 'X: y']) {
       const client = await bench.open(`GET /now HTTP/1.1\r\n${field}\r\n\r\n`);
       assert.match(client.text(), /^HTTP\/1\.1 200 /);
     }
   },
-  'A client that half-closes gets its response': async (t, { createHttpServer }) => {
-    const bench = await openBench(t, createHttpServer);
+  'A client that half-closes gets its response': async (t, { createPlainServer }) => {
+    const bench = await openBench(t, createPlainServer);
     const client = await bench.open(requestOf('GET /held'));
     client.socket.end();
     await bench.settle();
@@ -72,9 +75,9 @@ export const SERVER_CASES = {
   },
   'A last response arrives whole, although its client sends megabytes more': async (
     t,
-    { createHttpServer },
+    { createPlainServer },
   ) => {
-    const bench = await openBench(t, createHttpServer);
+    const bench = await openBench(t, createPlainServer);
     const codes: (string | undefined)[] = [];
     bench.server.on('connection', (socket) =>
       socket.on('error', ({ code }: NodeJS.ErrnoException) => codes.push(code)),
@@ -89,8 +92,8 @@ export const SERVER_CASES = {
     // All of it was read: what is unread would reset the connection.
     assert.ok(client.serverSide.bytesRead > 5 * MIB);
   },
-  'After a last response the parser gets nothing': async (t, { createHttpServer }) => {
-    const bench = await openBench(t, createHttpServer);
+  'After a last response the parser gets nothing': async (t, { createPlainServer }) => {
+    const bench = await openBench(t, createPlainServer);
     let errors = 0;
     bench.server.on('clientError', () => (errors += 1));
     const client = await bench.open(requestOf('GET /now?last'));
@@ -98,7 +101,7 @@ export const SERVER_CASES = {
     assert.deepEqual([errors, client.seen()], [0, ['now', 'closed']]);
   },
   'The open connections of a server are known': async (t, http) => {
-    const bench = await openBench(t, http.createHttpServer);
+    const bench = await openBench(t, http.createPlainServer);
     const client = await bench.open();
     await bench.open();
     assert.equal(http.connectionsOf(bench.server).size, 2);

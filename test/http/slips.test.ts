@@ -12,8 +12,8 @@ import { GATE_SLIPS, LISTENER_SLIPS, SERVER_SLIPS } from './slips.ts';
 
 for (const slip of GATE_SLIPS) {
   test(`A queue that slips is noticed: ${slip[0]}`, async (t) => {
-    const { createHttpServer } = await importHttp(plant(t, slip));
-    await assert.rejects(async () => GATE_CASES[slip[4]](await openBench(t, createHttpServer)));
+    const { createPlainServer } = await importHttp(plant(t, slip));
+    await assert.rejects(async () => GATE_CASES[slip[4]](await openBench(t, createPlainServer)));
   });
 }
 

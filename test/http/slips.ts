@@ -406,6 +406,20 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
     'An error of a handler is sent if it is an HttpError or documented, else it is a 500',
   ],
   [
+    'responds again if a report has failed',
+    LISTENER,
+    'if (response.headersSent)\n        return;',
+    '',
+    'If a report or a policy fails, that is reported, and what has not begun is closed',
+  ],
+  [
+    'leaves a connection open whose response cannot be made',
+    LISTENER,
+    'response.destroy();',
+    ';',
+    'If a report or a policy fails, that is reported, and what has not begun is closed',
+  ],
+  [
     'reports a response without the name of its key',
     LISTENER,
     'exchange.keyName = apiKey.name;',
@@ -415,8 +429,8 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
   [
     'waits before it refuses',
     LISTENER,
-    'const handle = findHandler(exchange, response);',
-    'await null;\n            const handle = findHandler(exchange, response);',
+    'await answer(exchange)',
+    'await Promise.resolve().then(() => answer(exchange))',
     'What the header alone refuses is refused before the parser rejects the body',
   ],
   [
@@ -513,8 +527,8 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
   [
     'responds to a client that has gone',
     LISTENER,
-    'if (error instanceof ClientGoneError)',
-    'if (false)',
+    'if (!(error instanceof ClientGoneError))',
+    'if (true)',
     'A client that goes away in the middle of a body is not reported',
   ],
 ];

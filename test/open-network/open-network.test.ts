@@ -17,7 +17,7 @@ import { TURN_CASES } from './turn-cases.ts';
 const extra = await importOpenNetwork();
 
 for (const [name, run] of Object.entries(GATE_CASES)) {
-  test(name, async (t) => run(await openBench(t, extra.createOpenNetworkServer)));
+  test(name, async (t) => run(await openBench(t, extra.createHttpServer)));
 }
 
 for (const [name, run] of Object.entries({ ...TURN_CASES, ...STALLED_CASES })) {
@@ -47,7 +47,7 @@ test('If the parser does not stop, requests wait in the queue of the core, and t
   t.after(() => Reflect.deleteProperty(Duplex.prototype, 'parser'));
   const logged: unknown[] = [];
   const bench = await openBench(t, (listener) =>
-    extra.createOpenNetworkServer(listener, {}, (...entry) => logged.push(entry)),
+    extra.createHttpServer(listener, {}, (...entry) => logged.push(entry)),
   );
   const event = 'The parser of this Node.js does not stop, so pipelined requests are queued';
   assert.deepEqual(logged, [['warn', event]]);

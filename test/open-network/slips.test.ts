@@ -307,10 +307,8 @@ const TRIES = 5;
 
 for (const slip of GATE_SLIPS) {
   test(`A slip is noticed: ${slip[0]}`, async (t) => {
-    const { createOpenNetworkServer } = await importOpenNetwork(plant(t, slip));
-    await assert.rejects(async () =>
-      GATE_CASES[slip[4]](await openBench(t, createOpenNetworkServer)),
-    );
+    const { createHttpServer } = await importOpenNetwork(plant(t, slip));
+    await assert.rejects(async () => GATE_CASES[slip[4]](await openBench(t, createHttpServer)));
   });
 }
 

@@ -53,7 +53,7 @@ class WatchedSocket extends EventEmitter {
 
 /** Watches sockets of a server, on a clock that `pass` moves by seconds. */
 function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
-  const { closeStalledConnections, responsesOf, createHttpServer } = extra;
+  const { closeStalledConnections, responsesOf, createPlainServer } = extra;
   let second = 0;
   let check = (): void => assert.fail('Nothing is checked');
   const sockets: WatchedSocket[] = [];
@@ -63,7 +63,7 @@ function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
     return setTimeout(() => undefined, 0);
   });
   t.mock.method(performance, 'now', () => 1000 * second);
-  const server = createHttpServer(() => undefined);
+  const server = createPlainServer(() => undefined);
   // The sockets and responses are no real ones.
   server.removeAllListeners();
   const responses = responsesOf(server) as unknown as Map<WatchedSocket, object | undefined>;

@@ -10,10 +10,10 @@ import type { OpenNetwork } from './modules.ts';
 type Case = (t: TestContext, extra: OpenNetwork) => Promise<void>;
 
 /** Opens a bench that counts what node:http has parsed, on a clock that the test moves. */
-async function openCounting(t: TestContext, { createOpenNetworkServer }: OpenNetwork) {
+async function openCounting(t: TestContext, { createHttpServer }: OpenNetwork) {
   let now = 0;
   t.mock.method(performance, 'now', () => now);
-  const bench = await openBench(t, createOpenNetworkServer);
+  const bench = await openBench(t, createHttpServer);
   let parsed = 0;
   bench.server.prependListener('request', () => (parsed += 1));
   return { ...bench, parsed: () => parsed, pass: (ms: number): void => void (now += ms) };
@@ -26,7 +26,7 @@ const GRACE_MS = 5000;
 export const TURN_CASES = {
   'The parser of this Node stops, and the log says nothing': async (_t, extra) => {
     assert.ok(extra.parserStops());
-    extra.createOpenNetworkServer(
+    extra.createHttpServer(
       () => undefined,
       {},
       () => assert.fail(),

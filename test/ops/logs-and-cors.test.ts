@@ -11,7 +11,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createListener } from '../../src/core/http/handle-request.ts';
 import { emptyResponse } from '../../src/core/http/http-response.ts';
-import { createHttpServer } from '../../src/core/http/http-server.ts';
+import { createPlainServer } from '../../src/core/http/http-server.ts';
 import type { PageQuery } from '../../src/core/pets/pet-store.ts';
 import { createCors } from '../../src/extras/ops/cors.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
@@ -89,9 +89,14 @@ test('A log entry is one line of JSON, with bigints as text, and long texts trun
   const lines: string[] = [];
   const log = createJsonLogger((line) => lines.push(line));
   const [longest, forged] = ['x'.repeat(4096), '"}\r\n{"level":"error"}\u2028'];
-  for (const cause of [longest, `${longest}x`, 2n ** 63n, forged]) log('info', 'Told', { cause });
+  // A pair of surrogates is not split.
+  const split = longest.replace('x', '') + '😀';
+  for (const cause of [longest, `${longest}x`, split, 2n ** 63n, forged]) {
+    log('info', 'Told', { cause });
+  }
   const causes = lines.map((line) => (JSON.parse(line) as { cause: unknown }).cause);
-  assert.deepEqual(causes, [longest, `${longest}…`, '9223372036854775808', forged]);
+  const cuts = [`${longest}…`, split.replace('😀', '…')];
+  assert.deepEqual(causes, [longest, ...cuts, '9223372036854775808', forged]);
   assert.doesNotMatch(lines.join(''), /[\r\n]/);
 });
 
@@ -212,10 +217,10 @@ test('OPTIONS * and a preflight name the methods of all operations, and of one t
       ...{ operations, prefix: '', protectedPath: '/v1', bodyLimitBytes: 0 },
       apiKeys: { find: () => undefined, realm: 'petstore' },
       policies: [createCors([SHOP], () => operations)],
-      ...{ hintFor: () => '', isStopping: () => false, toHttpError: () => undefined },
+      ...{ hintFor: () => '', isStopping: () => false, fromOperationError: () => undefined },
       ...{ onFailure: assert.fail, onResponse: () => undefined },
     });
-    const port = await listenFor(t, createHttpServer(listener));
+    const port = await listenFor(t, createPlainServer(listener));
     const ask = ['Access-Control-Request-Method: PURGE', `Origin: ${SHOP}`];
     const answers = await talk(
       port,

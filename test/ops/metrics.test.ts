@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../../src/core/base/version.ts';
-import type { ResponseSummary } from '../../src/core/http/handle-request.ts';
+import type { Exchange } from '../../src/core/http/handle-request.ts';
 import type { HttpRequest } from '../../src/core/http/operation.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { createMetrics } from '../../src/extras/ops/metrics.ts';
@@ -73,13 +73,13 @@ test('A request that began earlier and ends later moves no last use back', async
   const metrics = createMetrics({
     store: createMemoryStore,
     unreadiness: () => undefined,
-    keyNames: () => ['shop'],
+    keyNames: () => new Set(['shop']),
     timeOfDay: () => performance.now(),
     runtime: undefined,
   });
   t.after(() => metrics.close());
-  const summary = { keyName: 'shop', status: 200, bodyBytes: 0 } as ResponseSummary;
-  for (const startedAt of [2500, 1500]) metrics.countResponse({ ...summary, startedAt }, 0);
+  const exchange = { keyName: 'shop', status: 200, bodyBytes: 0 } as Exchange;
+  for (const startedAt of [2500, 1500]) metrics.countResponse({ ...exchange, startedAt }, 0);
   const { body } = await metrics.operation.handle({} as HttpRequest);
   assert.match(body!, /^petstore_api_key_requests_total\{key="shop"\} 2$/m);
   assert.match(body!, /^petstore_api_key_last_used_timestamp_seconds\{key="shop"\} 2$/m);

@@ -23,6 +23,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { createApp } from '../../src/app.ts';
+import type { Logger } from '../../src/core/base/logger.ts';
+import { createHttpServer } from '../../src/index.ts';
+import { createShutdown } from '../../src/process/shutdown.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { listen } from '../support/http/service.ts';
 import { openWire, talk } from '../support/http/wire.ts';
@@ -264,6 +268,21 @@ FileStore.prototype.close = () => Promise.reject(new Error('The pets are not saf
   await service.ready();
   assert.equal(await end(service, 'SIGTERM'), 1);
   assert.match(service.stderr(), /"Graceful shutdown failed","cause":"The pets are not safe"\}\n$/);
+});
+
+test('The first signal during the stop of a lost store ends nothing, the second one ends it', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const events: unknown[] = [];
+  const log: Logger = (_level, event) => void events.push(event);
+  const exit = (code: number): never => assert.fail(`exit code ${code}`);
+  const running = { exit } as unknown as NodeJS.Process;
+  const app = createApp({ memory: true, apiKeys: [KEY] });
+  const shutdown = createShutdown(app, createHttpServer(app.listener), running, log, log);
+  const stopped = shutdown.stop(1);
+  shutdown.receive('SIGTERM');
+  assert.throws(() => shutdown.receive('SIGTERM'), /exit code 1/);
+  await assert.rejects(stopped, /exit code 1/);
+  assert.deepEqual(events, ['Stopping', 'Ended by a second signal', 'Stopped']);
 });
 
 function eventsOf(service: Process): readonly unknown[] {

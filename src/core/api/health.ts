@@ -17,7 +17,7 @@ export function healthOperations(unreadiness: () => string | undefined): readonl
 }
 
 function healthOperation(name: string, handle: () => HttpResponse): Operation {
-  return { name, method: 'GET', path: `/${name}`, needsKey: false, handle: async () => handle() };
+  return { name, method: 'GET', path: `/${name}`, needsKey: false, handle };
 }
 
 const OK: HttpResponse = jsonResponse(200, '{"status":"ok"}');

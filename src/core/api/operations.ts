@@ -50,21 +50,21 @@ export function petOperations(
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: async (request) => listPets(storeForRead(), request, path),
+      handle: (request) => listPets(storeForRead(), request, path),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: async (request) => createPet(storeForCreate(), request, path),
+      handle: (request) => createPet(storeForCreate(), request, path),
     },
     {
       name: 'getPet',
       method: 'GET',
       path: PET_PATH,
       needsKey: true,
-      async handle(request) {
+      handle(request) {
         if (timeOfDay() >= removedAt) throw removedError(path);
         return getPet(storeForRead(), request, deprecation);
       },

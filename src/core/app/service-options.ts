@@ -18,7 +18,7 @@ import {
   type OptionError,
 } from '../base/option-error.ts';
 import { isObject } from '../base/exact-json.ts';
-import type { Policy, ResponseSummary } from '../http/handle-request.ts';
+import type { Exchange, Policy } from '../http/handle-request.ts';
 import type { Operation } from '../http/operation.ts';
 import type { PetStore } from '../pets/pet-store.ts';
 import { apiKeyErrors, type ApiKeyOption } from './api-keys.ts';
@@ -73,7 +73,7 @@ export interface Extension {
   /** Returns what the 404 of an unknown path adds to its message. */
   hintFor?(path: string, request: IncomingMessage): string;
   /** Called with each response once it is sent. */
-  onResponse?(summary: ResponseSummary): void;
+  onResponse?(exchange: Exchange): void;
   /** Returns what the log says of a request that failed, beside its method and path. */
   detailsOf?(request: IncomingMessage): LogDetails;
   /** Called when other API keys are in force. */

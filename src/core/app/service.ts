@@ -7,7 +7,7 @@
  *       apiKeys: ['secret'],
  *     });
  *     await service.open();
- *     createHttpServer(service.listener).listen(8080);
+ *     createPlainServer(service.listener).listen(8080);
  *
  * It listens on no port, handles no signal and ends no process. What it does with a request or a
  * call of `service.pets` depends on its state:
@@ -136,13 +136,13 @@ export function createService(options: ServiceOptions): Service {
     hintFor: (path, request) => extension.hintFor?.(path, request) ?? '',
     bodyLimitBytes,
     isStopping,
-    toHttpError: fromStoreError,
+    fromOperationError: fromStoreError,
     onFailure(error, { request, path }) {
       const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
       const details = { ...extension.detailsOf?.(request), method: request.method ?? '', path };
       logger('error', 'A request failed', { ...details, cause });
     },
-    onResponse: (summary) => extension.onResponse?.(summary),
+    onResponse: (exchange) => extension.onResponse?.(exchange),
   });
 
   const open = async (): Promise<void> => {

@@ -13,10 +13,9 @@ export type Logger = (level: LogLevel, event: string, details?: LogDetails) => v
 export const silentLogger: Logger = () => undefined;
 
 /** For a service without a logger: whoever embeds it learns why a request failed. */
-export const warningLogger: Logger = (level, event, { cause, error } = {}) => {
-  const reason = cause ?? error;
+export const warningLogger: Logger = (level, event, { cause } = {}) => {
   if (level !== 'error') return;
-  process.emitWarning(reason === undefined ? event : `${event}: ${reason}`, 'PetstoreWarning');
+  process.emitWarning(cause === undefined ? event : `${event}: ${cause}`, 'PetstoreWarning');
 };
 
 /** Wraps a logger so that it never throws: what is logged must not fail because of it. */

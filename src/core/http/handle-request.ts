@@ -7,8 +7,8 @@
  * path, authentication comes before every error that depends on which paths exist, so that a client
  * without an API key does not learn that.
  *
- * Whatever refuses a request throws an HttpError. If the header alone is a reason, nothing has been
- * awaited yet, and the response is sent at once: the parser may reject the body next.
+ * Whatever refuses a request throws an HttpError. Up to the method nothing is awaited, so that these
+ * refusals are sent before the parser can reject the body. Those of an operation may come after it.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -44,24 +44,25 @@ interface ListenerOptions {
   /** Returns true during a graceful shutdown: each response then closes its connection. */
   isStopping(): boolean;
   /** Converts a documented error of an operation. Returns undefined for any other error. */
-  toHttpError(error: unknown): HttpError | undefined;
+  fromOperationError(error: unknown): HttpError | undefined;
   /** Called with each other error, of which the client learns only that it is a 500. */
   onFailure(error: unknown, exchange: Exchange): void;
   /** Called with each response when it is sent, even if its client has gone. */
-  onResponse(summary: ResponseSummary): void;
+  onResponse(exchange: Exchange): void;
 }
 
 /** What holds for all operations, such as a header field that each response has. */
 export interface Policy {
   /** Returns the response to a request that comes before authentication, or undefined. */
-  respond(request: IncomingMessage): HttpResponse | undefined;
+  responseFor(request: IncomingMessage): HttpResponse | undefined;
   /** Returns header fields to add to a response. */
   headersFor(request: IncomingMessage, httpResponse: HttpResponse): FieldList;
 }
 
-/** A request, and what its header says, as far as it was read before the response was known. */
+/** A request with its response, as far as they are known. */
 export interface Exchange {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   /** When the listener got the request, after all earlier responses, by performance.now(). */
   readonly startedAt: number;
   /**
@@ -73,13 +74,10 @@ export interface Exchange {
   keyName: string | undefined;
   /** The name of the operation, if there is one. */
   operation: string | undefined;
-}
-
-/** A request with its response. */
-export interface ResponseSummary extends Exchange {
-  readonly status: number;
+  /** The status of the response, 0 before it is sent. */
+  status: number;
   /** Bytes of the response body, 0 for HEAD. */
-  readonly bodyBytes: number;
+  bodyBytes: number;
 }
 
 export function createListener(options: ListenerOptions): Listener {
@@ -88,16 +86,16 @@ export function createListener(options: ListenerOptions): Listener {
   const protectedPath = `${prefix}${options.protectedPath}/`;
   const optionsOfService = emptyResponse(['Allow', allowOf(operations)]);
 
-  /** Returns what makes the response. Throws if the header alone is a reason to refuse. */
-  const findHandler = (exchange: Exchange, response: ServerResponse): Handler => {
-    const { request } = exchange;
+  /** Returns or resolves with the response. Throws at once if the header alone is a reason. */
+  const answer = (exchange: Exchange): Answer => {
+    const { request, response } = exchange;
     checkFields(request);
     const { path, normalized, query } = readTarget(request);
     exchange.path = path;
-    if (path === '*') return async () => optionsOfService;
+    if (path === '*') return optionsOfService;
     for (const policy of policies) {
-      const httpResponse = policy.respond(request);
-      if (httpResponse !== undefined) return async () => httpResponse;
+      const httpResponse = policy.responseFor(request);
+      if (httpResponse !== undefined) return httpResponse;
     }
 
     const match = findRoute(normalized);
@@ -113,75 +111,83 @@ export function createListener(options: ListenerOptions): Listener {
     const { method = '' } = request;
     if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
     checkExpect(request);
-    if (method === 'OPTIONS') {
-      return async () => emptyResponse(['Allow', allowOf(route.operations.values())]);
-    }
+    if (method === 'OPTIONS') return emptyResponse(['Allow', allowOf(route.operations.values())]);
     const operation = route.operations.get(method);
     if (operation === undefined) throw methodNotAllowed(path, method, route);
     exchange.operation = operation.name;
-    return () =>
-      operation.handle({
-        pathParameter,
-        query,
-        apiKey: apiKey?.text ?? '',
-        header: (name) => fieldOf(request, name),
-        readBody: () => readBody(request, response, bodyLimitBytes),
-      });
+    return operation.handle({
+      pathParameter,
+      query,
+      apiKey: apiKey?.text ?? '',
+      header: (name) => fieldOf(request, name),
+      readBody: () => readBody(request, response, bodyLimitBytes),
+    });
   };
 
   return async (request, response) => {
     const exchange: Exchange = {
       request,
+      response,
       startedAt: performance.now(),
       path: '',
       keyName: undefined,
       operation: undefined,
+      status: 0,
+      bodyBytes: 0,
     };
     try {
-      const handle = findHandler(exchange, response);
-      respond(exchange, response, await handle(), options);
+      respond(exchange, await answer(exchange), options);
     } catch (error) {
-      if (error instanceof ClientGoneError) return;
-      respond(exchange, response, errorResponse(toHttpError(error, exchange, options)), options);
+      if (!(error instanceof ClientGoneError)) refuse(exchange, error, options);
     }
   };
 }
 
-type Handler = () => Promise<HttpResponse>;
+/** Responds to a request whose handling, or whose response, has thrown an error. */
+function refuse(exchange: Exchange, error: unknown, options: ListenerOptions): void {
+  const { response } = exchange;
+  const refusal = errorResponse(toHttpError(error, exchange, options));
+  // If a response has begun, its report has failed, or other code of the process has begun it.
+  if (response.headersSent) return;
+  try {
+    respond(exchange, refusal, options);
+  } catch (failure) {
+    // A policy or a report has failed. Thrown on, the error would end the process.
+    options.onFailure(failure, exchange);
+    if (!response.headersSent) response.destroy();
+  }
+}
 
 /** Returns what the client gets for a thrown error: a 500 if no operation has documented it. */
 function toHttpError(error: unknown, exchange: Exchange, options: ListenerOptions): HttpError {
-  const known = error instanceof HttpError ? error : options.toHttpError(error);
+  const known = error instanceof HttpError ? error : options.fromOperationError(error);
   if (known !== undefined) return known;
   options.onFailure(error, exchange);
   return httpError('internal_error', 'The service failed to respond');
 }
 
+type Answer = ReturnType<Operation['handle']>;
+
 /**
  * Sends the response and reports it. Decides whether its connection stays open. Throws before
  * anything is sent if a header field of a handler is not valid.
  */
-function respond(
-  exchange: Exchange,
-  response: ServerResponse,
-  httpResponse: HttpResponse,
-  options: ListenerOptions,
-): void {
-  const { request, startedAt, path, keyName, operation } = exchange;
-  const { status } = httpResponse;
+function respond(exchange: Exchange, httpResponse: HttpResponse, options: ListenerOptions): void {
+  const { request, response } = exchange;
+  const { socket, method } = request;
+  const { status, bodyBytes } = httpResponse;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
-  const isEarly = leavesBody(request, httpResponse.status, options.bodyLimitBytes);
-  const { socket } = request;
-  // createHttpServer sets it already. On another server, node:http would reset the connection.
+  const isEarly = leavesBody(request, status, options.bodyLimitBytes);
+  // createPlainServer sets it already. On another server, node:http would reset the connection.
   if (isEarly) socket.destroySoon = () => lingeringClose(socket);
   if (isEarly || options.isStopping() || endsConnection(exchange)) {
     headers.push('Connection', 'close');
   }
   if (!response.destroyed) sendResponse(response, httpResponse, headers);
-  const bodyBytes = request.method === 'HEAD' ? 0 : httpResponse.bodyBytes;
-  // Named one by one: `...exchange` took a fifth of the time of a short read (Node 20).
-  options.onResponse({ request, startedAt, path, keyName, operation, status, bodyBytes });
+  exchange.status = status;
+  exchange.bodyBytes = method === 'HEAD' ? 0 : bodyBytes;
+  options.onResponse(exchange);
 }
 
 /**

@@ -3,57 +3,53 @@
  *
  * For some events node:http would respond by itself, with an empty body; so each of them has a
  * listener here: CONNECT, an Expect, bytes that are not HTTP. When a request is served is decided
- * by a gate (gate.ts).
- *
- * Three habits of node:http are relied on that its documentation does not promise, each with a
- * test: `httpAllowHalfOpen` (below), `destroySoon` (below), and that its parser listens for `data`
- * (lingering-close.ts).
+ * by a gate (gate.ts). Comments name the habits of node:http that are relied on although its
+ * documentation does not promise them; each has a test.
  */
 
-import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { quoteValue } from '../base/quote.ts';
+import { assertNoErrors, condition, memberErrors } from '../base/option-error.ts';
 import { announcesBody, MAX_FIELDS } from './fields.ts';
 import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
 import type { Listener } from './handle-request.ts';
 import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
 import { errorResponse } from './http-response.ts';
-import { LIMITS, type Limits } from './limits.ts';
+import { aLimit, LIMITS, LONGEST_TIMER_MS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { RequestQueue } from './request-queue.ts';
 
 /**
- * A server with limits; `limits` replace single ones. Throws a TypeError if the listener is an app,
- * and for a limit that does not exist.
+ * Returns a server with limits; `limits` replace single ones. Throws a TypeError if the listener is
+ * an app, and for a limit that does not exist or is no number.
  */
-export function createHttpServer(
+export function createPlainServer(
   listener: Listener,
   limits: Partial<Limits> = {},
   gate: Gate = new RequestQueue(),
 ): Server {
-  if (typeof listener !== 'function') {
-    throw new TypeError(
-      `The listener must be a function, such as app.listener, not ${quoteValue(listener)}`,
-    );
-  }
-  const unknown = Object.keys(limits).find((name) => !Object.hasOwn(LIMITS, name));
-  if (unknown !== undefined) {
-    throw new TypeError(
-      `There is no limit ${unknown}; the limits are ${Object.keys(LIMITS).join(', ')}`,
-    );
-  }
+  const allLimits = { ...LIMITS, ...limits };
+  assertNoErrors([
+    ...aListener(listener, 'The listener'),
+    ...memberErrors(allLimits, LIMIT_CHECKS, Object.keys(LIMITS), 'limits.'),
+  ]);
   const options = {
-    ...LIMITS,
-    ...limits,
+    ...allLimits,
     // Without Host, node:http would respond with an empty body: fields.ts checks it.
     requireHostHeader: false,
     // A request without a body needs no stream: 20 % more responses on Node 24 and later.
     optimizeEmptyRequests: true,
   };
   const server = createServer(options);
-  server.maxConnections = options.maxConnections;
-  server.timeout = options.timeout;
+  server.maxConnections = allLimits.maxConnections;
+  server.timeout = Math.min(allLimits.timeout, LONGEST_TIMER_MS);
   // Of the fields beyond it node:http keeps none: with one more than is allowed, it is seen.
   server.maxHeadersCount = MAX_FIELDS + 1;
   // A client that half-closes its connection still gets its responses. There is no option for it.
@@ -81,10 +77,6 @@ export function createHttpServer(
     server.on(event, (request, response) => gate.request(request, response, serve));
   }
 
-  const end = (socket: Duplex, error: HttpError, parserError?: ParserError): void =>
-    gate.last(socket, parserError, (request) =>
-      endWithError(socket, error, request?.method === 'HEAD'),
-    );
   server.on('connect', (_request, socket: Socket) => {
     // node:http has removed its own listeners from this socket. Without a listener, an error of the
     // socket would end the process.
@@ -94,19 +86,28 @@ export function createHttpServer(
     // A long response that is in progress waits for this event.
     socket.on('drain', () => responses.get(socket)?.emit('drain'));
     // It names a host, not a path of this service: no method is allowed.
-    end(socket, httpError('method_not_allowed', 'CONNECT is not supported', ['Allow', '']));
+    const refusal = httpError('method_not_allowed', 'CONNECT is not supported', ['Allow', '']);
+    gate.last(socket, undefined, (request) => endWithError(socket, refusal, request));
   });
   server.on('clientError', (error: ParserError, socket) => {
     // A browser opens connections in advance: a 408 for no request would puzzle it. The connection
     // is closed silently when it has been idle for too long.
     const isUnused = (socket as Partial<Socket>).bytesRead === 0;
     if (error.code === REQUEST_TIMEOUT && isUnused) return;
-    end(socket, toHttpError(error, options.maxHeaderSize), error);
+    gate.last(socket, error, (request) =>
+      endWithError(socket, parserHttpError(error, allLimits.maxHeaderSize), request),
+    );
   });
   return server;
 }
 
-/** Returns the open connections of a server that createHttpServer made. */
+const aListener = condition(
+  'a function, such as app.listener',
+  (value) => typeof value === 'function',
+);
+const LIMIT_CHECKS = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, aLimit]));
+
+/** Returns the open connections of a server that createPlainServer made. */
 export function connectionsOf(server: Server): ReadonlySet<Socket> {
   return new Set(responsesOf(server).keys());
 }
@@ -120,7 +121,7 @@ type Responses = ReadonlyMap<Socket, ServerResponse | undefined>;
 const responsesOfServers = new WeakMap<Server, Responses>();
 
 /** Converts the error of node:http's `clientError` event. */
-function toHttpError(error: ParserError, maxHeaderSize: number): HttpError {
+function parserHttpError(error: ParserError, maxHeaderSize: number): HttpError {
   const reason = error.reason ?? error.message;
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -137,8 +138,11 @@ function toHttpError(error: ParserError, maxHeaderSize: number): HttpError {
   return malformed(`The request is not well-formed HTTP: ${reason}`);
 }
 
-/** Writes the error as the connection's last response, and closes the connection. */
-function endWithError(socket: Duplex, error: HttpError, isHead: boolean): void {
+/**
+ * Writes the error as the connection's last response, and closes the connection. If it responds to
+ * a request, that is given.
+ */
+function endWithError(socket: Duplex, error: HttpError, request?: IncomingMessage): void {
   const { status, headers, body } = errorResponse(error);
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -147,6 +151,6 @@ function endWithError(socket: Duplex, error: HttpError, isHead: boolean): void {
   ];
   for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
   // A response to HEAD has no content (RFC 9110 section 9.3.2).
-  socket.write(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${request?.method === 'HEAD' ? '' : body}`);
   lingeringClose(socket);
 }

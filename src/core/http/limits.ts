@@ -12,7 +12,9 @@
  *     stop-server.ts            it is idle during a stop, or busy when the time of the stop ends
  */
 
-/** Times in milliseconds, sizes in bytes, and the names of node:http if it has the limit. */
+import { condition, type Check } from '../base/option-error.ts';
+
+/** Times in milliseconds, sizes in bytes, and the names of node:http, which enforces the limits. */
 export type Limits = Readonly<typeof LIMITS>;
 
 export const LIMITS = {
@@ -22,14 +24,11 @@ export const LIMITS = {
   requestTimeout: 20_000,
   /** How often connections are checked: with node:http's 30 s the timeouts would be coarse. */
   connectionsCheckingInterval: 1000,
-  /**
-   * How long a connection is kept that is idle, or on which nothing was sent: longer than the 60 s
-   * of most proxies. One that receives bytes, but no request, has headersTimeout in addition.
-   */
+  /** How long a connection is kept that is idle after a response: most proxies keep it for 60 s. */
   keepAliveTimeout: 65_000,
   /**
-   * How long a response that is due may make no progress before its connection is closed: its
-   * client does not read, or the response never comes, whatever the cause.
+   * How long another connection is kept on which no byte goes in either direction: before its first
+   * request, or because its client does not read, or its response never comes.
    */
   timeout: 60_000,
   /** The longest header: the default of node:http, and the longest that most proxies send. */
@@ -37,3 +36,11 @@ export const LIMITS = {
   /** The most connections: 1,000 clients, and some more for those who operate the service. */
   maxConnections: 1024,
 };
+
+/** The longest time of a timer, 24 days: a longer one would be over after a millisecond. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+
+export const aLimit: Check = condition(
+  'a number from 0 on',
+  (value) => typeof value === 'number' && value >= 0,
+);

@@ -13,8 +13,8 @@ export interface Operation {
    * if a key with only that is enough, too.
    */
   readonly needsKey: boolean | string;
-  /** Resolves with the response. Rejects with an HttpError for an error response. */
-  handle(request: HttpRequest): Promise<HttpResponse>;
+  /** Returns or resolves with the response. Throws or rejects with an HttpError for a refusal. */
+  handle(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
 }
 
 /** The part of a request that a handler sees. */

@@ -2,7 +2,7 @@
  * The request body, not longer than the limit. A handler reads it when it has found no other reason
  * to refuse the request: until then a client that waits for "100 Continue" sends none.
  *
- * A server that createHttpServer did not make has already sent "100 Continue" by itself: its
+ * A server that createPlainServer did not make has already sent "100 Continue" by itself: its
  * clients see that twice, and a refusal only after it.
  */
 
@@ -45,10 +45,11 @@ const EMPTY: Buffer = Buffer.alloc(0);
  * for each byte of a client that sends single bytes.
  */
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  if (request.readableDidRead || request.destroyed) {
-    // The stream does not emit `end` again.
+  // The stream does not emit `end` again. One that ended without a byte says so by `readableEnded`.
+  if (request.readableDidRead || request.readableEnded) {
     throw new Error('The body was read already: put the listener before any body parser');
   }
+  if (request.destroyed) throw new ClientGoneError();
   return new Promise((resolve, reject) => {
     let bytes = EMPTY;
     let length = 0;

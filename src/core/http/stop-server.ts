@@ -3,8 +3,9 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { quoteValue } from '../base/quote.ts';
+import { assertNoErrors, condition } from '../base/option-error.ts';
 import { connectionsOf } from './http-server.ts';
+import { aLimit, LONGEST_TIMER_MS } from './limits.ts';
 
 /**
  * Stops accepting connections. Resolves when the last connection is closed. Rejects with a
@@ -27,11 +28,8 @@ export async function stopServer(
   drainMs: number,
   drain: () => void = () => undefined,
 ): Promise<void> {
-  if (typeof Object(server).closeAllConnections !== 'function') {
-    throw new TypeError(`The server must be one of node:http, not ${quoteValue(server)}`);
-  }
-  if (!(drainMs >= 0)) throw new TypeError(`drainMs must be a number, not ${quoteValue(drainMs)}`);
-  const cut = setTimeout(() => closeAll(server), drainMs);
+  assertNoErrors([...aServer(server, 'The server'), ...aLimit(drainMs, 'drainMs')]);
+  const cut = setTimeout(() => closeAll(server), Math.min(drainMs, LONGEST_TIMER_MS));
   await allAccepted(server, drainMs * ACCEPTING);
   // node:http's own close would also cut off slow readers, and stop the timeouts of headers and
   // requests. The server of Bun has no other.
@@ -49,6 +47,11 @@ export async function stopServer(
   // Ends node:http's timer, which keeps the server and its pets in memory.
   server.close();
 }
+
+const aServer = condition(
+  'one of node:http',
+  (value) => typeof Object(value).closeAllConnections === 'function',
+);
 
 /**
  * The part of `drainMs` in which connections are accepted: a busy service accepts slowly, and if

@@ -11,15 +11,18 @@
 import type { Server } from 'node:http';
 import { silentLogger, type Logger } from '../../core/base/logger.ts';
 import type { Listener } from '../../core/http/handle-request.ts';
-import { createHttpServer } from '../../core/http/http-server.ts';
+import { createPlainServer } from '../../core/http/http-server.ts';
 import { LIMITS, type Limits } from '../../core/http/limits.ts';
 import { RequestQueue } from '../../core/http/request-queue.ts';
-import { onStop, parserStops } from './parser.ts';
+import { parserStops } from './parser.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 import { Turns } from './turns.ts';
 
-/** Returns a server with limits for the open network; `limits` replace single ones. */
-export function createOpenNetworkServer(
+/**
+ * Returns a server with limits for the open network; `limits` replace single ones. Throws like
+ * createPlainServer.
+ */
+export function createHttpServer(
   listener: Listener,
   limits: Partial<Limits> = {},
   logger: Logger = silentLogger,
@@ -31,8 +34,7 @@ export function createOpenNetworkServer(
     logger('warn', 'The parser of this Node.js does not stop, so pipelined requests are queued');
   }
   const turns = new Turns(queue, allLimits.headersTimeout / 2);
-  const server = createHttpServer(listener, limits, canStop ? turns : queue);
-  onStop(server, (socket, unparsed) => turns.keep(socket, unparsed));
+  const server = createPlainServer(listener, allLimits, canStop ? turns : queue);
   closeStalledConnections(server, allLimits);
   return server;
 }

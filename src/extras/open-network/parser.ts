@@ -12,8 +12,9 @@
  * on the Node that runs.
  */
 
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
+import type { ParserError } from '../../core/http/gate.ts';
 
 interface Parser {
   /** Called with each request, after its header. Returns 0 to go on, or llhttp's code of a stop. */
@@ -39,20 +40,16 @@ export function stopParserIf(socket: Duplex, mustStop: () => boolean): void {
   };
 }
 
-/** Calls `keep` when a parser of the server has stopped, with the bytes behind the header. */
-export function onStop(server: Server, keep: (socket: Duplex, unparsed: Buffer) => void): void {
-  server.on('clientError', (error: StopError, socket) => {
-    if (isStop(error)) keep(socket, error.rawPacket.subarray(error.bytesParsed));
-  });
+/** Returns the bytes that were not parsed if an error is a stop, or undefined for a fault. */
+export function unparsedOf(error: ParserError | undefined): Buffer | undefined {
+  if (error?.code !== 'HPE_PAUSED') return undefined;
+  // The bytes of the read, and how many of them were parsed.
+  const { rawPacket, bytesParsed } = error as ParserError & {
+    readonly rawPacket: Buffer;
+    readonly bytesParsed: number;
+  };
+  return rawPacket.subarray(bytesParsed);
 }
-
-/** Returns true if an error of node:http's parser is a stop, and no fault of the client. */
-export function isStop({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'HPE_PAUSED';
-}
-
-/** An error has the bytes of the read, and how many of them were parsed. */
-type StopError = Error & { readonly rawPacket: Buffer; readonly bytesParsed: number };
 
 /** Ends a stop: the parser of the socket parses these bytes. */
 export function parseOn(socket: Duplex, bytes: Buffer): void {
@@ -71,7 +68,7 @@ export function parserStops(): boolean {
   let requests = 0;
   let unparsed: Buffer | undefined;
   const server = createServer({ requireHostHeader: false }, () => (requests += 1));
-  onStop(server, (_socket, bytes) => (unparsed = bytes));
+  server.on('clientError', (error) => (unparsed = unparsedOf(error)));
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   server.emit('connection', socket);
   stopParserIf(socket, () => requests === 1);

@@ -36,7 +36,7 @@ import {
   type WriteLast,
 } from '../../core/http/gate.ts';
 import { hold, holdWhile } from '../../core/http/hold-socket.ts';
-import { isStop, parseOn, stopParserIf } from './parser.ts';
+import { parseOn, stopParserIf, unparsedOf } from './parser.ts';
 
 export class Turns implements Gate {
   readonly #queue: Gate;
@@ -82,18 +82,17 @@ export class Turns implements Gate {
   }
 
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
-    if (error !== undefined && isStop(error)) return;
     const { state } = this.#connections.get(socket)!;
+    const unparsed = unparsedOf(error);
+    if (unparsed !== undefined) {
+      // It is kept until the turn of the connection comes.
+      if (state.name === 'waiting') state.unparsed = unparsed;
+      return;
+    }
     // node:http reports a late request once. From then on stalled-connections.ts does the checks.
     const isRead = state.name === 'reading' && performance.now() - state.since > this.#graceMs;
     if (error?.code === REQUEST_TIMEOUT && !isRead) return;
     this.#queue.last(socket, error, write);
-  }
-
-  /** Keeps what the parser has not parsed, until the turn of the connection comes. */
-  keep(socket: Duplex, unparsed: Buffer): void {
-    const { state } = this.#connections.get(socket)!;
-    if (state.name === 'waiting') state.unparsed = unparsed;
   }
 
   #serve(connection: Connection, turn: Turn): void {

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../../core/base/logger.ts';
-import type { Policy, ResponseSummary } from '../../core/http/handle-request.ts';
+import type { Exchange, Policy } from '../../core/http/handle-request.ts';
 
 /** The ids of requests, which their responses carry. */
 export interface RequestIds extends Policy {
@@ -26,7 +26,7 @@ export function createRequestIds(): RequestIds {
   };
   return {
     idOf,
-    respond(request) {
+    responseFor(request) {
       // The log asks for both when the response is known. By then the client may have gone.
       idOf(request);
       return undefined;
@@ -47,19 +47,19 @@ const PLAIN_ID: RegExp = /^[A-Za-z0-9._-]{1,64}$/;
 
 export function logResponse(
   logger: Logger,
-  summary: ResponseSummary,
+  exchange: Exchange,
   requestId: string,
   seconds: number,
 ): void {
   logger('info', 'Answered', {
     requestId,
-    client: summary.request.socket.remoteAddress ?? '',
-    method: summary.request.method ?? '',
-    path: summary.path,
-    operation: summary.operation ?? '',
-    key: summary.keyName ?? '',
-    status: summary.status,
-    bytes: summary.bodyBytes,
+    client: exchange.request.socket.remoteAddress ?? '',
+    method: exchange.request.method ?? '',
+    path: exchange.path,
+    operation: exchange.operation ?? '',
+    key: exchange.keyName ?? '',
+    status: exchange.status,
+    bytes: exchange.bodyBytes,
     durationMs: Math.round(seconds * 1e6) / 1000,
   });
 }

@@ -25,7 +25,7 @@ export function createCors(
   // A cache must not reuse a response that depends on the origin for another origin.
   const vary = allowsAll ? [] : ['Vary', 'Origin'];
   return {
-    respond({ method, headers }) {
+    responseFor({ method, headers }) {
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;

@@ -8,19 +8,20 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { ServiceView } from '../../core/app/service-options.ts';
 import { Histogram } from '../../core/base/histogram.ts';
 import type { LabelledSample, Measurement } from '../../core/base/measurement.ts';
 import { VERSION } from '../../core/base/version.ts';
-import type { ResponseSummary } from '../../core/http/handle-request.ts';
+import type { Exchange } from '../../core/http/handle-request.ts';
 import { textResponse } from '../../core/http/http-response.ts';
 import type { Operation } from '../../core/http/operation.ts';
 import { PET_STATUSES } from '../../core/pets/pet.ts';
-import type { PetCount, PetStore, WherePetsAre } from '../../core/pets/pet-store.ts';
+import type { PetCount, WherePetsAre } from '../../core/pets/pet-store.ts';
 import { tryTo, type Runtime } from './runtime.ts';
 
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
-  countResponse(summary: ResponseSummary, seconds: number): void;
+  countResponse(exchange: Exchange, seconds: number): void;
   /** Drops the counts of names that no API key in force has. */
   forgetOldKeys(): void;
   /** The operation that shows the metrics. */
@@ -30,13 +31,7 @@ export interface Metrics {
 }
 
 /** The sources of the figures that are not counted here. */
-export interface MetricsSources {
-  /** Throws StoreUnavailableError if no store is open. */
-  store(): PetStore;
-  /** Returns why a create cannot be stored, as far as the service knows, or undefined. */
-  unreadiness(): string | undefined;
-  /** Returns the names of the API keys in force, each once. Keys without a name have ''. */
-  keyNames(): Iterable<string>;
+export interface MetricsSources extends Pick<ServiceView, 'store' | 'unreadiness' | 'keyNames'> {
   /** The time of day in milliseconds since 1970. */
   timeOfDay(): number;
   /** What the program around the app reports, if it reports anything. */
@@ -72,7 +67,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
     },
     forgetOldKeys() {
-      const names = new Set(sources.keyNames());
+      const names = sources.keyNames();
       for (const name of responses.byKey.keys()) if (!names.has(name)) responses.byKey.delete(name);
     },
     operation: {
@@ -80,7 +75,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: METRICS_RIGHT,
-      async handle() {
+      handle() {
         const metrics = readMetrics(sources, responses, delays);
         return textResponse(200, TEXT_TYPE, metrics.map(encodeMetric).join(''));
       },
@@ -177,7 +172,10 @@ function readMetrics(
           value: lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
         })),
       ],
-      petstore_pets: ['Pets by status, empty for pets without a status', byStatus(store.count())],
+      petstore_pets: [
+        'Pets by status, empty for pets without a status',
+        petsByStatus(store.count()),
+      ],
       petstore_store_can_store: [
         '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
         sources.unreadiness() === undefined ? 1 : 0,
@@ -206,7 +204,7 @@ function readMetrics(
   return [...rowsOf(table), ...(tryTo(() => store.measurements?.()) ?? [])];
 }
 
-function byStatus({ total, byStatus }: PetCount): readonly LabelledSample[] {
+function petsByStatus({ total, byStatus }: PetCount): readonly LabelledSample[] {
   const withStatus = PET_STATUSES.reduce((sum, status) => sum + byStatus[status], 0);
   const samples = PET_STATUSES.map((status) => ({ labels: { status }, value: byStatus[status] }));
   return [...samples, { labels: { status: '' as const }, value: total - withStatus }];

@@ -33,11 +33,11 @@ export function opsExtension(
       ...(requestIds === undefined ? [] : [requestIds]),
       ...(corsOrigins.length === 0 ? [] : [createCors(corsOrigins, view.operations)]),
     ],
-    onResponse(summary) {
-      const seconds = (performance.now() - summary.startedAt) / 1000;
-      metrics.countResponse(summary, seconds);
+    onResponse(exchange) {
+      const seconds = (performance.now() - exchange.startedAt) / 1000;
+      metrics.countResponse(exchange, seconds);
       if (requestIds === undefined) return;
-      logResponse(logger, summary, requestIds.idOf(summary.request), seconds);
+      logResponse(logger, exchange, requestIds.idOf(exchange.request), seconds);
     },
     detailsOf: (request) => ({ requestId: requestIds?.idOf(request) ?? '' }),
     onApiKeys: () => metrics.forgetOldKeys(),

@@ -51,7 +51,7 @@ export function pageOperation(
     method: 'GET',
     path,
     needsKey: false,
-    handle: async () => (response ??= makeResponse()),
+    handle: () => (response ??= makeResponse()),
   };
 }
 
