@@ -347,10 +347,8 @@ export async function createDataFile(
 ): Promise<DataFile> {
   const { disk, memory, path, randomBits } = deps;
   let chain = chainAtStart();
-  let known: FileStat | undefined;
-  // A file that may have the name was looked at before.
-  const opened = (file: DiskFile): DataFile => new DataFile(deps, file, chain, known!);
-  const file = await replaceFile(disk, {
+  let created: DataFile | undefined;
+  await replaceFile(disk, {
     ...how,
     path,
     unfinished: unfinishedPath(path, randomBits()),
@@ -359,12 +357,12 @@ export async function createDataFile(
     },
     async beforeName(newFile) {
       // Nobody knows the file yet.
-      known = newFile.stat();
+      created = new DataFile(deps, newFile, chain, newFile.stat());
       await beforeName(newFile);
     },
-    ...(keep && { keep: async (kept) => keep(opened(kept)) }),
+    ...(keep && { keep: async () => keep(created!) }),
   });
-  return opened(file);
+  return created!;
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */
