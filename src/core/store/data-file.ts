@@ -166,9 +166,10 @@ export class DataFile {
 
   /**
    * Makes durable what a start has read of a file that this store wrote, since a killed process may
-   * have left it in the page cache only, and removes what is torn. Only the last commit can be in doubt: each one before it was
-   * synced before the next was begun. It is written again, since a sync of it may have failed. The
-   * cut comes first: a kill in between leaves a torn end, and no bracket with a rest behind it.
+   * have left it in the page cache only, and removes what is torn. Only the last commit can be in
+   * doubt: each one before it was synced before the next was begun. It is written again, since a
+   * sync of it may have failed. The cut comes first: a kill in between leaves a torn end, and no
+   * bracket with a rest behind it.
    */
   async makeDurable(lastCommitAt: number): Promise<void> {
     const { end } = this.#chain;
