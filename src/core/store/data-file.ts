@@ -166,9 +166,10 @@ export class DataFile {
 
   /**
    * Makes durable what a start has read of a file that this store wrote, since a killed process may
-   * have left it in the page cache only, and removes what is torn. Only the last commit can be in doubt: each one before it was
-   * synced before the next was begun. It is written again, since a sync of it may have failed. The
-   * cut comes first: a kill in between leaves a torn end, and no bracket with a rest behind it.
+   * have left it in the page cache only, and removes what is torn. Only the last commit can be in
+   * doubt: each one before it was synced before the next was begun. It is written again, since a
+   * sync of it may have failed. The cut comes first: a kill in between leaves a torn end, and no
+   * bracket with a rest behind it.
    */
   async makeDurable(lastCommitAt: number): Promise<void> {
     const { end } = this.#chain;
@@ -347,10 +348,8 @@ export async function createDataFile(
 ): Promise<DataFile> {
   const { disk, memory, path, randomBits } = deps;
   let chain = chainAtStart();
-  let known: FileStat | undefined;
-  // A file that may have the name was looked at before.
-  const opened = (file: DiskFile): DataFile => new DataFile(deps, file, chain, known!);
-  const file = await replaceFile(disk, {
+  let created: DataFile | undefined;
+  await replaceFile(disk, {
     ...how,
     path,
     unfinished: unfinishedPath(path, randomBits()),
@@ -359,12 +358,12 @@ export async function createDataFile(
     },
     async beforeName(newFile) {
       // Nobody knows the file yet.
-      known = newFile.stat();
+      created = new DataFile(deps, newFile, chain, newFile.stat());
       await beforeName(newFile);
     },
-    ...(keep && { keep: async (kept) => keep(opened(kept)) }),
+    ...(keep && { keep: async () => keep(created!) }),
   });
-  return opened(file);
+  return created!;
 }
 
 /** Returns a name for a file that is being written, which no other process uses. */

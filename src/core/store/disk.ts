@@ -56,9 +56,9 @@ export interface Disk {
 
   /**
    * On Windows, where a locked file cannot be read: locks a file beside it, which is made if it
-   * does not exist. Resolves with undefined if another process has it.
+   * does not exist. Rejects if another process has it.
    */
-  lockBeside?(path: string): Promise<{ close(): Promise<void> } | undefined>;
+  lockBeside?(path: string): Promise<Pick<DiskFile, 'close'>>;
 }
 
 /** Mode and owner of a new file. */

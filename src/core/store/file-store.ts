@@ -136,10 +136,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const path = await disk.resolve(options.path);
   const folder = disk.stat(dirname(path));
   const deps = { disk, memory, randomBits, path, folder, clock, logger };
-  const beside = disk.lockBeside === undefined ? undefined : await disk.lockBeside(`${path}.lock`);
-  if (disk.lockBeside !== undefined && beside === undefined) {
-    throw new Error(`${path} is in use already: another process has locked ${path}.lock`);
-  }
+  const beside = await disk.lockBeside?.(`${path}.lock`);
   try {
     return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
   } catch (error) {

@@ -91,15 +91,15 @@ export function lineOf(text: string, key: KeyHash | undefined): string {
   return key === undefined ? text : `${text.slice(0, -1)}${KEY_MEMBER}${key}"}`;
 }
 
-/** A commit with its mark, and the file's end behind it. */
-export interface EncodedCommit {
-  readonly bytes: Buffer;
-  /** The chain that ends with it. */
-  readonly next: Chain;
-}
-
-/** Returns the commit with these lines, which are joined by `\n,`, behind this chain. */
-export function encodeCommit(lines: string, { end, crc }: Chain, memory: Memory): EncodedCommit {
+/**
+ * Returns the commit with these lines, which are joined by `\n,`, behind this chain: with its mark,
+ * and the file's end behind it. `next` is the chain that ends with it.
+ */
+export function encodeCommit(
+  lines: string,
+  { end, crc }: Chain,
+  memory: Memory,
+): { readonly bytes: Buffer; readonly next: Chain } {
   const text = end === FIRST_LINE_BYTES ? lines : `,${lines}`;
   const length = Buffer.byteLength(text);
   const bytes = memory.bytes(length + MARK_LINE_BYTES + FILE_END.length);

@@ -223,11 +223,11 @@ async function prepare(
   await file.chown(owner.user, owner.group).catch(() => undefined);
 }
 
-async function lockBeside(path: string): Promise<{ close(): Promise<void> } | undefined> {
+async function lockBeside(path: string): Promise<FileHandle> {
   const how = flags.O_RDWR | flags.O_CREAT | WINDOWS_EXLOCK;
   return openRegular(path, how).catch((error: unknown) => {
-    if (codeOf(error) === 'EBUSY') return undefined;
-    throw error;
+    if (codeOf(error) !== 'EBUSY') throw error;
+    throw new Error(`${path} is in use already: another process has locked it`);
   });
 }
 
