@@ -85,6 +85,8 @@ fs.linkSync(at('data/pets.json'), at('hard.json'));
 fs.symlinkSync('data/pets.json', at('link.json'));
 fs.symlinkSync('nowhere.json', at('dangling.json'));
 execFileSync('mkfifo', [at('pipe')]);
+// A backup that cannot be read may be replaced.
+fs.writeFileSync(at('spoilt.json'), CHANGED);
 
 const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
 

@@ -71,15 +71,19 @@ function inUse(path: string): Error {
   return new Error(`${path} is in use: stop the service first`);
 }
 
-/** Throws if a commit at the end of the file is not complete: the file was cut, or not stopped. */
+/** Throws if the end of the file is not complete: the file was cut, or its service not stopped. */
 export function assertWhole(path: string, content: DataFileContent): void {
-  if (content.form === 'array' || content.end !== 'torn') return;
-  const { sizeBytes, chain } = content;
+  if (content.form === 'array' || content.end === 'whole') return;
+  const { sizeBytes, chain, end } = content;
+  const what =
+    end === 'torn'
+      ? `behind byte ${chain.end}, ${sizeBytes - chain.end} bytes are a commit that is not complete`
+      : `its end is missing behind byte ${chain.end - 1}`;
   throw new DamagedFileError(
     path,
-    `behind byte ${chain.end}, ${sizeBytes - chain.end} bytes are a commit that is not complete`,
-    'A crash may have left it, and a start drops it; if the file is a copy, the copy is incomplete. ' +
-      'The command import --intact takes out the pets before it',
+    what,
+    'A crash may have left this, and a start mends it; if the file is a copy, the copy is ' +
+      'incomplete. The command import --intact takes out the pets before it',
   );
 }
 
@@ -116,6 +120,16 @@ export async function backUp(
   }
   const content = await checkDataFile(disk, path);
   if (!content.isInUse) assertWhole(path, content);
+  if (there !== undefined) {
+    // Pets are only added. A backup that cannot be read may be replaced.
+    const earlier = await checkDataFile(disk, target).catch(() => undefined);
+    const { lastId = 0n } = earlier?.pets ?? {};
+    if (lastId > content.pets.lastId) {
+      throw new Error(
+        `${to} has pets up to the id ${lastId}, and ${path} has not: name another file`,
+      );
+    }
+  }
   await writeNewFile(disk, target, content, mayReplace);
   return content;
 }

@@ -45,6 +45,11 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
   const tables = emptyTables(deps);
   const keysEndAt = deps.clock.now() + KEY_LIFETIME_MS;
   const mistakes: string[] = [];
+  let mistakeCount = 0;
+  const report = (mistake: string): void => {
+    mistakeCount += 1;
+    if (mistakeCount <= MAX_MISTAKES) mistakes.push(mistake);
+  };
   // By the first pet that is valid; undefined before it.
   let lackIds = givesIds ? undefined : false;
   let count = 0;
@@ -71,7 +76,7 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
       assertUtf8(path, item, position + itemAt);
       count += 1;
       const mistake = mistakeOf(() => add(item.toString()));
-      if (mistake !== undefined) mistakes.push(`pet ${count}: ${mistake}`);
+      if (mistake !== undefined) report(`pet ${count}: ${mistake}`);
       at = end;
     }
   };
@@ -80,13 +85,12 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
   const end = count === 0 ? WITHOUT_PETS : BEHIND_PETS;
   if (!unread.atEnd || !end.test(unread.bytes.toString('latin1'))) {
     assertUtf8(path, unread.bytes, unread.position);
-    mistakes.push(`at byte ${unread.position} neither a pet nor the end of the array follows`);
+    report(`at byte ${unread.position} neither a pet nor the end of the array follows`);
   }
-  if (mistakes.length > 0) {
-    const more = mistakes.length - MAX_MISTAKES;
-    const shown = mistakes.slice(0, MAX_MISTAKES);
-    if (more > 0) shown.push(`and ${more} more`);
-    const text = shown.join('\n  ');
+  if (mistakeCount > 0) {
+    const more = mistakeCount - mistakes.length;
+    if (more > 0) mistakes.push(`and ${more} more`);
+    const text = mistakes.join('\n  ');
     throw new Error(`${path} is not a list of pets. It was left as it is:\n  ${text}`);
   }
   assertOldChecksum(path, unread.bytes, crc);

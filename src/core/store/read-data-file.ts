@@ -78,8 +78,9 @@ async function bytesOf(
   return bytes;
 }
 
+/** True for a first line, also if one of its blanks was changed into another one of JSON. */
 function isFirstLine(start: Buffer): boolean {
-  return /^\[[ \t]{32}\n$/.test(start.toString('latin1'));
+  return /^\[[ \t\r\n]{33}$/.test(start.toString('latin1'));
 }
 
 async function readCommitted(source: Source, word: Word): Promise<DataFileContent> {
@@ -91,11 +92,13 @@ async function readCommitted(source: Source, word: Word): Promise<DataFileConten
   const later = tables.pets.length - length;
   const end = later > 0 ? undefined : await judgeEnd(source, chain.end, tables.pets.lastId);
   if (end === undefined || (word === 'clean' && end !== 'whole')) {
+    const proven = length + later;
+    const advice = `To leave out the rest, the command import --intact takes out these ${proven}`;
     throw new DamagedFileError(
       path,
       `what begins in line ${2 + length}, at byte ${chain.end}, is not as it was written`,
-      `${length} pets before it are proven, and ${later} after it: the command import --intact ` +
-        `takes them out. ${BY_HAND}`,
+      `${length} pets before it are proven, and ${later} after it. ${BY_HAND}` +
+        (proven === 0 ? '' : `. ${advice}`),
     );
   }
   return { ...tables, form: 'commits', word, chain, lastCommitAt, end, sizeBytes };

@@ -29,6 +29,11 @@ export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean
   if (oldBytes & 1) written[0] = start.charCodeAt(0);
   if (oldBytes & 2) written[1] = start.charCodeAt(1);
   if (!beginsLike(written, start) || !hasWholeSectors(tail, end)) return false;
+  // A sector that still has an old byte has nothing new behind it.
+  if (oldBytes !== 0) {
+    const oldAt = oldBytes >> 1;
+    if (tail.subarray(2, endOfSector(end, oldAt)).some((byte) => byte !== 0)) return false;
+  }
   const text = written.toString('latin1');
   const mark = /\}[ \t]{32}\n/.exec(text);
   const linesEnd = mark === null ? text.length : mark.index + mark[0].length;
@@ -39,6 +44,11 @@ export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean
   if (oldBytes === 0 && text.endsWith(']\n')) return false;
   const isEnd = FILE_END.toString().startsWith(behind);
   return isEnd && isBeginningOfLines(text.slice(0, linesEnd), lastId, mark !== null);
+}
+
+/** Returns where the sector that has the byte `at` of the tail ends, as an offset in the tail. */
+function endOfSector(end: number, at: number): number {
+  return at + SECTOR_BYTES - ((end + at) % SECTOR_BYTES);
 }
 
 /** What the line of the pet with this id begins with. */
@@ -60,7 +70,7 @@ function beginsLike(bytes: Buffer, start: string): boolean {
  */
 function hasWholeSectors(tail: Buffer, end: number): boolean {
   for (let at = 0; at < tail.length;) {
-    const next = at + SECTOR_BYTES - ((end + at) % SECTOR_BYTES);
+    const next = endOfSector(end, at);
     const sector = tail.subarray(at, next);
     const zeros = sector.indexOf(0);
     const most = Math.max(0, FILE_END.length - at);

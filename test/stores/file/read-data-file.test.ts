@@ -215,8 +215,7 @@ test('Damage is reported at its place, and all commits that their marks prove ar
       await assertRefused(
         content,
         `pets.json is damaged: what begins in ${where}, is not as it was written. It was left as it ` +
-          `is. ${before.length} pets before it are proven, and ${after.length} after it: the command ` +
-          'import --intact',
+          `is. ${before.length} pets before it are proven, and ${after.length} after it. `,
       );
     }
     const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
@@ -228,8 +227,10 @@ test('Damage is reported at its place, and all commits that their marks prove ar
     assert.deepEqual(found, gaps);
     assert.equal(keys.find(KEY), pets.get(5n)?.id);
   }
-  const blanks = text.replace('[ ', '[\t');
-  await assertRefused(blanks, 'pets.json is damaged: the blanks of its first line were changed');
+  for (const blank of '\t\n\r') {
+    const blanks = text.replace('[ ', `[${blank}`);
+    await assertRefused(blanks, 'pets.json is damaged: the blanks of its first line were changed');
+  }
   const array = await createMemoryDisk({ [PATH]: `[${REX}]` }).open(PATH, 'read');
   await assert.rejects(
     readProvenCommits(PATH, array, DEPS, () => undefined),

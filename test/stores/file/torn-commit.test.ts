@@ -82,6 +82,12 @@ const REFUSED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
     `]\n${LINES}`,
     `]\n${LINES.slice(2)}`.replace('"id"', '"ib"'),
   ],
+  'Rule 2: an old byte is in a sector with new ones behind it': [
+    `]${LINES.slice(1)}`,
+    `]${WHOLE.slice(1)}`,
+    `,\n${WHOLE.slice(2)}`,
+    Buffer.concat([Buffer.from(']\n'), LONG.subarray(2)]),
+  ],
   'Rule 2: zeros begin within a sector, or end there': [
     `${LINES.slice(0, 40)}\0`,
     `${LINES.slice(0, 40)}\0${LINES.slice(41)}`,
@@ -137,8 +143,13 @@ for (const [rule, tails] of Object.entries(REFUSED)) {
 
 test('Rule 1: the first pet of a file has no comma', () => {
   assert.ok(isTornCommit(Buffer.from(FIRST.slice(0, 40)), FIRST_LINE_BYTES, 0n));
-  assert.ok(isTornCommit(Buffer.from(`]${FIRST.slice(1, 40)}`), FIRST_LINE_BYTES, 0n));
   assert.ok(!isTornCommit(Buffer.from(`,${FIRST.slice(0, 40)}`), FIRST_LINE_BYTES, 0n));
+});
+
+test('Rule 2: an old byte at the end of its sector says nothing of the next sector', () => {
+  assert.ok(isTornCommit(Buffer.from(`]${LINES.slice(1)}`), 4095 + SECTOR, 7n));
+  assert.ok(isTornCommit(Buffer.from(`]\n${LINES.slice(2)}`), 4094 + SECTOR, 7n));
+  assert.ok(!isTornCommit(Buffer.from(`]\n${LINES.slice(2)}`), 4095 + SECTOR, 7n));
 });
 
 test('Rule 6: no commit is longer than 24 MiB', async () => {
