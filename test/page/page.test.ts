@@ -1,8 +1,7 @@
 /**
  * The page for people, as the service sends it: its files, header fields, where it is off, and what
- * the 404 of another path suggests. And
- * the reference at /docs compared with the description at /openapi.json: each part of one is in the
- * other, at the anchor where a reader expects it.
+ * the 404 of another path suggests. And the reference at /docs compared with the description at
+ * /openapi.json: each part of one is in the other, at the anchor where a reader expects it.
  */
 
 import assert from 'node:assert/strict';
