@@ -186,6 +186,13 @@ export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
     'The server has the limits of time and connections, and checks them every second',
   ],
   [
+    'gives node:http a time without an end',
+    SERVER,
+    'Math.min(allLimits.timeout, LONGEST_TIMER_MS)',
+    'allLimits.timeout',
+    'The server has the limits of time and connections, and checks them every second',
+  ],
+  [
     'lets node:http refuse a request without Host',
     SERVER,
     'requireHostHeader: false,',

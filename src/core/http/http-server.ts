@@ -92,8 +92,7 @@ export function createPlainServer(
   server.on('clientError', (error: ParserError, socket) => {
     // A browser opens connections in advance: a 408 for no request would puzzle it. The connection
     // is closed silently when it has been idle for too long.
-    const isUnused = (socket as Partial<Socket>).bytesRead === 0;
-    if (error.code === REQUEST_TIMEOUT && isUnused) return;
+    if (error.code === REQUEST_TIMEOUT && (socket as Socket).bytesRead === 0) return;
     gate.last(socket, error, (request) =>
       endWithError(socket, parserHttpError(error, allLimits.maxHeaderSize), request),
     );
