@@ -52,7 +52,7 @@ export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
   [
     'busy: does not become idle',
     QUEUE,
-    "connection.state = { name: 'idle', latest: state.current[0] };",
+    "connection.state = { name: 'idle', latest: state.current.request };",
     ';',
     'While a request waits, its connection is not read, and after that it is',
   ],

@@ -7,18 +7,12 @@
  * documentation does not promise them; each has a test.
  */
 
-import {
-  createServer,
-  STATUS_CODES,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { assertNoErrors, condition, memberErrors } from '../base/option-error.ts';
 import { announcesBody, MAX_FIELDS } from './fields.ts';
-import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
+import { REQUEST_TIMEOUT, type Gate, type ParserError, type Turn } from './gate.ts';
 import type { Listener } from './handle-request.ts';
 import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
 import { errorResponse } from './http-response.ts';
@@ -74,7 +68,7 @@ export function createPlainServer(
     listener(request, response);
   };
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, (request, response) => gate.request(request, response, serve));
+    server.on(event, (request, response) => gate.request({ request, response, serve }));
   }
 
   server.on('connect', (_request, socket: Socket) => {
@@ -141,7 +135,7 @@ function parserHttpError(error: ParserError, maxHeaderSize: number): HttpError {
  * Writes the error as the connection's last response, and closes the connection. If it responds to
  * a request, that is given.
  */
-function endWithError(socket: Duplex, error: HttpError, request?: IncomingMessage): void {
+function endWithError(socket: Duplex, error: HttpError, request?: Turn['request']): void {
   const { status, headers, body } = errorResponse(error);
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
