@@ -23,8 +23,9 @@ export interface Gate {
   request(turn: Turn): void;
 
   /**
-   * Called when the parser has stopped: with its error, or with undefined after CONNECT. Calls `write` when all responses before the last one have gone out. Ignores a timeout
-   * of a connection that is not read: its client is not late.
+   * Called when the parser has stopped: with its error, or with undefined after CONNECT. Calls
+   * `write` when all responses before the last one have gone out. Ignores a timeout of a connection
+   * that is not read: its client is not late.
    */
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void;
 }

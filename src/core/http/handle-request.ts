@@ -7,8 +7,8 @@
  * path, authentication comes before every error that depends on which paths exist, so that a client
  * without an API key does not learn that.
  *
- * Whatever refuses a request throws an HttpError. Up to the method nothing is awaited, so that these
- * refusals are sent before the parser can reject the body. Those of an operation may come after it.
+ * Whatever refuses a request throws an HttpError. Up to the method nothing is awaited, so these
+ * refusals are sent before the parser can reject the body. Those of an operation may be too late.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
