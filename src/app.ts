@@ -5,17 +5,10 @@
 
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import {
-  aStore,
-  COMMON_CHECKS,
-  type CommonOptions,
-  type Extension,
-  type ServiceOptions,
-  type ServiceView,
-} from './core/app/service-options.ts';
+import { aStore, COMMON_CHECKS, type CommonOptions } from './core/app/service-options.ts';
 import { createService, type Service } from './core/app/service.ts';
 import { isObject } from './core/base/exact-json.ts';
-import { safeLogger, warningLogger } from './core/base/logger.ts';
+import { safeLogger, warningLogger, type Logger } from './core/base/logger.ts';
 import {
   assertNoErrors,
   aText,
@@ -60,36 +53,30 @@ export async function openApp(options: AppOptions): Promise<App> {
  */
 export function createApp(options: AppOptions): App {
   assertNoErrors(optionErrors(options));
-  const { apiKeys, prefix, bodyLimitBytes, log = warningLogger, now, store } = options;
+  const { apiKeys, prefix, bodyLimitBytes, timeOfDay, store } = options;
+  const log = safeLogger(options.log ?? warningLogger);
   return createService({
     apiKeys,
     prefix,
     bodyLimitBytes,
     log,
-    now,
-    store: store ?? etcdOpener({ ...options, log }) ?? (() => openStore({ ...options, log })),
-    extend: (view) => extend(options, view),
+    timeOfDay,
+    store: store ?? ((signal) => openStore(options, log, signal)),
+    extend: (view) => [opsExtension({ ...options, log }, view), webExtension(options, view)],
   });
 }
 
-/** Returns what the app has beside the core. */
-function extend(options: AppOptions, view: ServiceView): Extension {
-  const ops = opsExtension(options, view);
-  const web = webExtension(options, view);
-  return { ...ops, ...web, operations: [...ops.operations, ...web.operations] };
-}
-
-/** Returns what opens the etcd store, if the options name it: only then it is loaded. */
-function etcdOpener({ etcd, log }: AppOptions): ServiceOptions['store'] | undefined {
-  if (etcd === undefined) return undefined;
-  return async (signal) => {
+/** Opens the store that the options name: in etcd, in a data file, or in memory. */
+async function openStore(
+  { etcd, dataFile, memory }: AppOptions,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<PetStore> {
+  if (etcd !== undefined) {
+    // Only a service that keeps its pets in etcd loads this.
     const { openEtcdStore } = await import('./extras/etcd/etcd-store.ts');
     return openEtcdStore({ ...etcd, log, signal });
-  };
-}
-
-/** Opens the store that the options name: a data file, or memory. */
-async function openStore({ dataFile, memory, log }: AppOptions): Promise<PetStore> {
+  }
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log });
@@ -99,7 +86,7 @@ async function openStore({ dataFile, memory, log }: AppOptions): Promise<PetStor
   const content = await checkDataFile(nodeDisk, path, true);
   if (content.form === 'commits' && content.end === 'torn') {
     const event = 'The data file ends with a commit that is not complete';
-    safeLogger(log ?? warningLogger)('warn', event, { file: path });
+    log('warn', event, { file: path });
   }
   return createMemoryStore(content.pets.pets());
 }

@@ -104,7 +104,7 @@ const SERVICES: Named<Partial<AppOptions> & { readonly isDraining?: true }> = {
     ),
     {},
   ),
-  'after the removal of getPet': { now: () => Date.parse('2030-12-05T00:00:00Z') },
+  'after the removal of getPet': { timeOfDay: () => Date.parse('2030-12-05T00:00:00Z') },
 };
 
 /** Options with a store whose creates fail with this error, and its reads, if none are given. */

@@ -29,7 +29,7 @@ const aHost = aText(
   (value) => isIP(String(value)) > 0 || /^[A-Za-z0-9._-]+$/.test(String(value)),
 );
 
-const port: Setting<number> = {
+const PORT: Setting<number> = {
   option: 'port',
   variable: 'PORT',
   flag: 'port',
@@ -38,7 +38,7 @@ const port: Setting<number> = {
   help: 'port to listen on, 0 for any',
 };
 
-const host: Setting<string> = {
+const HOST: Setting<string> = {
   option: 'host',
   variable: 'HOST',
   flag: 'host',
@@ -47,7 +47,7 @@ const host: Setting<string> = {
   help: 'address to bind to',
 };
 
-const prefix: Setting<string> = {
+const PREFIX: Setting<string> = {
   option: 'prefix',
   variable: 'PETSTORE_PREFIX',
   flag: 'prefix',
@@ -57,7 +57,7 @@ const prefix: Setting<string> = {
 };
 
 /** The default is under the working directory. */
-const dataFile: Setting<string> = {
+const DATA_FILE: Setting<string> = {
   option: 'dataFile',
   variable: 'PETSTORE_DATA_FILE',
   flag: 'data-file',
@@ -66,7 +66,7 @@ const dataFile: Setting<string> = {
   help: 'the data file',
 };
 
-const memory: Setting<boolean> = {
+const MEMORY: Setting<boolean> = {
   option: 'memory',
   variable: 'PETSTORE_MEMORY',
   flag: 'memory',
@@ -75,7 +75,7 @@ const memory: Setting<boolean> = {
   help: 'keep pets in memory; a data file is only read',
 };
 
-const apiKeysFile: Setting<string | undefined> = {
+const API_KEYS_FILE: Setting<string | undefined> = {
   option: 'apiKeysFile',
   variable: 'PETSTORE_API_KEYS_FILE',
   flag: 'api-keys-file',
@@ -84,7 +84,7 @@ const apiKeysFile: Setting<string | undefined> = {
   help: 'API keys by line: [NAME: ]KEY[ read-metrics]',
 };
 
-const apiKeys: Setting<string | undefined> = {
+const API_KEYS: Setting<string | undefined> = {
   option: 'apiKeys',
   variable: 'PETSTORE_API_KEYS',
   flag: '',
@@ -93,7 +93,7 @@ const apiKeys: Setting<string | undefined> = {
   help: 'API keys, separated by commas',
 };
 
-const bodyLimitBytes: Setting<number> = {
+const BODY_LIMIT: Setting<number> = {
   option: 'bodyLimitBytes',
   variable: 'PETSTORE_BODY_LIMIT',
   flag: 'body-limit',
@@ -103,7 +103,7 @@ const bodyLimitBytes: Setting<number> = {
 };
 
 /** In seconds. The longest time of a balancer that is known is an hour. */
-const idleTimeout: Setting<number> = {
+const IDLE_TIMEOUT: Setting<number> = {
   option: 'idleTimeout',
   variable: 'PETSTORE_IDLE_TIMEOUT',
   flag: 'idle-timeout',
@@ -114,9 +114,9 @@ const idleTimeout: Setting<number> = {
 
 /** All settings, in the order of the help. An extra has a line here, and one in `readExtras`. */
 export const PROCESS_SETTINGS: readonly Setting<unknown>[] = [
-  ...[port, host, prefix, dataFile, memory],
+  ...[PORT, HOST, PREFIX, DATA_FILE, MEMORY],
   ...ETCD_SETTINGS,
-  ...[apiKeysFile, apiKeys, bodyLimitBytes, idleTimeout],
+  ...[API_KEYS_FILE, API_KEYS, BODY_LIMIT, IDLE_TIMEOUT],
   ACCESS_LOG,
   PAGE,
   CORS_ORIGINS,
@@ -161,7 +161,7 @@ export async function readConfig(
   readTextFile: (path: string) => Promise<string>,
 ): Promise<Config> {
   const settings = new GivenSettings(PROCESS_SETTINGS, env, flags);
-  const apiKeySource = { list: settings.textOf(apiKeys), file: settings.textOf(apiKeysFile) };
+  const apiKeySource = { list: settings.textOf(API_KEYS), file: settings.textOf(API_KEYS_FILE) };
   const hasKeys = apiKeySource.list !== undefined || apiKeySource.file !== undefined;
   const generatedKey = hasKeys ? undefined : createApiKey();
   // Once, since a pipe such as /dev/stdin can be read only once.
@@ -171,10 +171,10 @@ export async function readConfig(
       ...readOptions(settings),
       apiKeys: generatedKey === undefined ? keys.apiKeys : [generatedKey],
     },
-    port: settings.read(port),
-    host: settings.read(host),
+    port: settings.read(PORT),
+    host: settings.read(HOST),
     hostName: settings.nameOf('host'),
-    idleTimeout: settings.read(idleTimeout),
+    idleTimeout: settings.read(IDLE_TIMEOUT),
     generatedKey,
     apiKeySource,
   };
@@ -191,22 +191,22 @@ export async function readConfig(
 
 /** Returns the options of the app, except for the API keys. */
 function readOptions(settings: GivenSettings): Omit<AppOptions, 'apiKeys'> {
-  const isInMemory = settings.read(memory);
+  const isInMemory = settings.read(MEMORY);
   const extras = readExtras(settings);
-  const given = settings.given(dataFile);
+  const given = settings.given(DATA_FILE);
   const path = pathOf(given);
   // A path that means nothing stays, for its check.
   const file = path === undefined ? given : resolve(path);
   const options = {
     ...extras,
-    prefix: settings.read(prefix),
-    bodyLimitBytes: settings.read(bodyLimitBytes),
+    prefix: settings.read(PREFIX),
+    bodyLimitBytes: settings.read(BODY_LIMIT),
   };
   if (keepsPets({ ...extras, ...settings.unfit })) {
     return { ...options, dataFile: file, memory: isInMemory || undefined };
   }
   if (isInMemory) return { ...options, memory: file === undefined || { dataFile: file } };
-  return { ...options, dataFile: file ?? resolve(dataFile.default) };
+  return { ...options, dataFile: file ?? resolve(DATA_FILE.default) };
 }
 
 /** True if one of these options says where the pets are. */

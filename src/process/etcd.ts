@@ -19,7 +19,7 @@ import type { Backend } from './greeting.ts';
 import { diskWithProgress } from './progress.ts';
 import { GivenSettings, text, urls, type Setting } from './setting.ts';
 
-const endpoints: Setting<readonly string[] | undefined> = {
+const ENDPOINTS: Setting<readonly string[] | undefined> = {
   option: 'etcd.endpoints',
   variable: 'PETSTORE_ETCD',
   flag: 'etcd',
@@ -28,7 +28,7 @@ const endpoints: Setting<readonly string[] | undefined> = {
   help: 'keep pets in etcd: endpoints of one cluster',
 };
 
-const prefix: Setting<string> = {
+const PREFIX: Setting<string> = {
   option: 'etcd.prefix',
   variable: 'PETSTORE_ETCD_PREFIX',
   flag: 'etcd-prefix',
@@ -37,11 +37,11 @@ const prefix: Setting<string> = {
   help: 'of all keys in etcd',
 };
 
-const caFile = withoutFlag('caFile', 'CA_FILE', 'the authority of https:// endpoints (PEM)');
-const certFile = withoutFlag('certFile', 'CERT_FILE', "the service's certificate for them (PEM)");
-const keyFile = withoutFlag('keyFile', 'KEY_FILE', 'the private key of that certificate (PEM)');
-const user = withoutFlag('user', 'USER', "the user's name, if authentication is on in etcd");
-const passwordFile = withoutFlag(
+const CA_FILE = withoutFlag('caFile', 'CA_FILE', 'the authority of https:// endpoints (PEM)');
+const CERT_FILE = withoutFlag('certFile', 'CERT_FILE', "the service's certificate for them (PEM)");
+const KEY_FILE = withoutFlag('keyFile', 'KEY_FILE', 'the private key of that certificate (PEM)');
+const USER = withoutFlag('user', 'USER', "the user's name, if authentication is on in etcd");
+const PASSWORD_FILE = withoutFlag(
   'passwordFile',
   'PASSWORD_FILE',
   "a file with the user's password",
@@ -60,23 +60,23 @@ function withoutFlag(option: string, word: string, help: string): Setting<string
 }
 
 export const ETCD_SETTINGS: readonly Setting<unknown>[] = [
-  endpoints,
-  prefix,
-  ...[caFile, certFile, keyFile, user, passwordFile],
+  ENDPOINTS,
+  PREFIX,
+  ...[CA_FILE, CERT_FILE, KEY_FILE, USER, PASSWORD_FILE],
 ];
 
 /** Returns the options for etcd, if endpoints are given. */
 export function readEtcdOptions(settings: GivenSettings): { readonly etcd?: EtcdOptions } {
   const others = {
-    prefix: settings.given(prefix),
-    caFile: settings.given(caFile),
-    certFile: settings.given(certFile),
-    keyFile: settings.given(keyFile),
-    user: settings.given(user),
-    passwordFile: settings.given(passwordFile),
+    prefix: settings.given(PREFIX),
+    caFile: settings.given(CA_FILE),
+    certFile: settings.given(CERT_FILE),
+    keyFile: settings.given(KEY_FILE),
+    user: settings.given(USER),
+    passwordFile: settings.given(PASSWORD_FILE),
   };
-  const urls = settings.given(endpoints);
-  if (urls !== undefined) return { etcd: { endpoints: urls, ...others } };
+  const endpoints = settings.given(ENDPOINTS);
+  if (endpoints !== undefined) return { etcd: { endpoints, ...others } };
   const isAnyGiven = Object.values(others).some((value) => value !== undefined);
   if (isAnyGiven) settings.unfit['etcd'] = others;
   return {};
@@ -89,16 +89,16 @@ export function readEtcdOptions(settings: GivenSettings): { readonly etcd?: Etcd
 function readForCommand(
   { flags, mistakes }: CommandLine,
   env: Environment,
-  endpointsFlag = '--etcd',
+  flag = 'etcd',
 ): EtcdOptions {
-  const given = flags.get(endpointsFlag.slice(2)) ?? (endpointsFlag === '--etcd' ? undefined : '');
-  // That the flag or its value is missing ('') is reported by then. Any endpoint stands for it.
-  const urls = given === '' ? 'https://missing' : (given ?? '');
-  const settings = new GivenSettings(ETCD_SETTINGS, env, new Map([...flags, ['etcd', urls]]));
+  // Without --etcd its variable counts. That another flag, or a value, is missing is reported by
+  // then: any endpoint stands for it.
+  const given = flags.get(flag) || (flag === 'etcd' && !flags.has(flag) ? '' : 'https://missing');
+  const settings = new GivenSettings(ETCD_SETTINGS, env, new Map([...flags, ['etcd', given]]));
   const { etcd } = readEtcdOptions(settings);
   const errors = etcdErrors(etcd ?? settings.unfit['etcd'] ?? {}, 'etcd.');
   const ownName = (option: string): string =>
-    settings.nameOf(option).replace(/--etcd$/, endpointsFlag);
+    settings.nameOf(option).replace(/--etcd$/, `--${flag}`);
   mistakes.push(...settings.unknownVariables('PETSTORE_ETCD'));
   mistakes.push(...errorTexts(errors, ownName));
   return etcd ?? { endpoints: [] };
@@ -154,7 +154,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     }
     const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
     const file = readDataFilePath(line, flags.get(end) ?? '', `--${end}`);
-    const etcd = readForCommand(line, env, `--${etcdEnd}`);
+    const etcd = readForCommand(line, env, etcdEnd);
     return async () => {
       const { importPets, exportPets } = await import('../extras/etcd/import-pets.ts');
       const { joinCluster } = await import('../extras/etcd/join-cluster.ts');

@@ -28,7 +28,7 @@ testWrongOptions([
     (prefix) => [{ prefix }, PREFIX] as const,
   ),
   [{ log: console }, 'log must be a function, not an object'],
-  [{ now: 5 }, 'now must be a function, not 5'],
+  [{ timeOfDay: 5 }, 'timeOfDay must be a function, not 5'],
   [{ store: {} }, `${STORE}, not an object`],
   [{ store: { ...store, get: 1 } }, `${STORE}, not …`],
   [withoutStore({}), 'dataFile is required, or memory, etcd or store'],

@@ -52,7 +52,7 @@ export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
   [
     'busy: does not become idle',
     QUEUE,
-    "connection.state = { name: 'idle', latest: state.current[0] };",
+    "connection.state = { name: 'idle', latest: state.current.request };",
     ';',
     'While a request waits, its connection is not read, and after that it is',
   ],
@@ -183,6 +183,13 @@ export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
     SERVER,
     'server.maxHeadersCount = MAX_FIELDS + 1;',
     '',
+    'The server has the limits of time and connections, and checks them every second',
+  ],
+  [
+    'gives node:http a time without an end',
+    SERVER,
+    'Math.min(allLimits.timeout, LONGEST_TIMER_MS)',
+    'allLimits.timeout',
     'The server has the limits of time and connections, and checks them every second',
   ],
   [

@@ -63,7 +63,7 @@ test('A message names every wrong field or parameter, and quotes only the beginn
 
 test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
   let time = Date.parse('2030-12-05T00:00:00Z') - 1;
-  const service = await openService(t, { now: () => time });
+  const service = await openService(t, { timeOfDay: () => time });
   await service.post(REX);
   assert.equal((await ask(service, 'GET /v1/pets/1')).body, REX_1);
 

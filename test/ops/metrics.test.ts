@@ -169,7 +169,7 @@ test('Requests are counted by the name of their API key, with the time of the la
   const now = 1_800_000_000_500;
   const old = { key: 'old', name: 'shop-2026' };
   // Keys without a name are counted together.
-  const service = await openService(t, { apiKeys: [KEY, 'other', old], now: () => now });
+  const service = await openService(t, { apiKeys: [KEY, 'other', old], timeOfDay: () => now });
   const list = (key: string): Promise<Response> =>
     service.fetch('/v1/pets', { headers: { Authorization: `Bearer ${key}` } });
   const [requests, lastUsed] = ['petstore_api_key_requests_total', 'petstore_api_key_last_used'];

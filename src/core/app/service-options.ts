@@ -1,11 +1,11 @@
 /**
  * The options of a service, and the check of them: programs in JavaScript have no types.
  *
- * What a service has beside its three operations and its health checks is an extension: a function
- * that gets a view of the service, and returns operations, policies and so on. The service does not
- * know which extensions there are. For example, this one counts its responses:
+ * What a service has beside its three operations and its health checks are extensions: a function
+ * gets a view of the service, and returns operations, policies and so on. The service does not know
+ * which extensions there are. For example, this one counts its responses:
  *
- *     extend: () => ({ onResponse: ({ status }) => void (count[status] += 1) })
+ *     extend: () => [{ onResponse: ({ status }) => void (count[status] += 1) }]
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -43,7 +43,7 @@ export interface CommonOptions {
   /** Without it, errors are warnings of the process (`process.emitWarning`). */
   readonly log?: Logger | undefined;
   /** The time of day in milliseconds since 1970. */
-  readonly now?: (() => number) | undefined;
+  readonly timeOfDay?: (() => number) | undefined;
 }
 
 export interface ServiceOptions extends CommonOptions {
@@ -52,7 +52,7 @@ export interface ServiceOptions extends CommonOptions {
    * the service closes the store, too.
    */
   readonly store: PetStore | ((signal: AbortSignal) => Promise<PetStore>);
-  readonly extend?: ((view: ServiceView) => Extension) | undefined;
+  readonly extend?: ((view: ServiceView) => readonly Extension[]) | undefined;
 }
 
 /** What an extension may ask of its service. */
@@ -106,7 +106,7 @@ export const COMMON_CHECKS: Readonly<Record<keyof CommonOptions, Check>> = {
   prefix: matching('segments such as /shop', /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/),
   bodyLimitBytes: integer(1, MAX_BODY_LIMIT_BYTES),
   log: aFunction,
-  now: aFunction,
+  timeOfDay: aFunction,
 };
 
 const CHECKS: Readonly<Record<keyof ServiceOptions, Check>> = {

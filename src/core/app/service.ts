@@ -34,7 +34,7 @@ import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../pets/pet-access.ts';
 import { StoreUnavailableError, type PetStore, type WherePetsAre } from '../pets/pet-store.ts';
 import { apiKeyErrors, createKeyring, namedKey, type ApiKeyOption } from './api-keys.ts';
-import { serviceErrors, type Extension, type ServiceOptions } from './service-options.ts';
+import { serviceErrors, type ServiceOptions } from './service-options.ts';
 
 export interface Service {
   /** For the `request` event of a node:http or node:https server. */
@@ -75,7 +75,7 @@ function whyUnavailable({ name }: State): string {
  */
 export function createService(options: ServiceOptions): Service {
   assertNoErrors(serviceErrors(options));
-  const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, now = Date.now } = options;
+  const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
   const logger = safeLogger(options.log ?? warningLogger);
   let keys = createKeyring(options.apiKeys);
   const given = typeof options.store === 'function' ? undefined : options.store;
@@ -85,10 +85,10 @@ export function createService(options: ServiceOptions): Service {
   const lost = new Promise<Error>((resolve) => (resolveLost = resolve));
   const closing = new AbortController();
 
-  const openStore = (): PetStore | undefined => ('store' in state ? state.store : undefined);
+  const currentStore = (): PetStore | undefined => ('store' in state ? state.store : undefined);
   const isStopping = (): boolean => state.name === 'stopping';
   const storeForRead = (): PetStore => {
-    const store = openStore();
+    const store = currentStore();
     if (store !== undefined) return store;
     throw new StoreUnavailableError(whyUnavailable(state));
   };
@@ -99,21 +99,16 @@ export function createService(options: ServiceOptions): Service {
   const unreadiness = (): string | undefined =>
     state.name === 'open' ? state.store.unreadiness() : whyUnavailable(state);
   const stop = (): void => {
-    state = { name: 'stopping', store: openStore() };
+    state = { name: 'stopping', store: currentStore() };
   };
 
   const operations: Operation[] = [];
-  const extension: Extension =
-    options.extend?.({
-      store: storeForRead,
-      unreadiness,
-      keyNames: () => keys.names,
-      operations: () => operations,
-    }) ?? {};
+  const view = { store: storeForRead, unreadiness, keyNames: () => keys.names };
+  const extensions = options.extend?.({ ...view, operations: () => operations }) ?? [];
   operations.push(
-    ...petOperations(storeForRead, storeForCreate, prefix, now),
+    ...petOperations(storeForRead, storeForCreate, prefix, options.timeOfDay ?? Date.now),
     ...healthOperations(unreadiness),
-    ...(extension.operations ?? []),
+    ...extensions.flatMap((extension) => extension.operations ?? []),
   );
   const checkKeys = (apiKeys: readonly ApiKeyOption[]): void => {
     const rights = operations.flatMap(({ needsKey }) => {
@@ -132,17 +127,21 @@ export function createService(options: ServiceOptions): Service {
     prefix,
     protectedPath: BASE_PATH,
     apiKeys: { find: (token) => keys.find(token), realm: 'petstore' },
-    policies: extension.policies ?? [],
-    hintFor: (path, request) => extension.hintFor?.(path, request) ?? '',
+    policies: extensions.flatMap(({ policies = [] }) => policies),
+    hintFor: (path, request) =>
+      extensions.map((extension) => extension.hintFor?.(path, request)).join(''),
     bodyLimitBytes,
     isStopping,
     fromOperationError: fromStoreError,
     onFailure(error, { request, path }) {
       const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-      const details = { ...extension.detailsOf?.(request), method: request.method ?? '', path };
-      logger('error', 'A request failed', { ...details, cause });
+      const details = extensions.map((extension) => extension.detailsOf?.(request));
+      const all = Object.assign({}, ...details, { method: request.method ?? '', path, cause });
+      logger('error', 'A request failed', all);
     },
-    onResponse: (exchange) => extension.onResponse?.(exchange),
+    onResponse(exchange) {
+      for (const extension of extensions) extension.onResponse?.(exchange);
+    },
   });
 
   const open = async (): Promise<void> => {
@@ -166,21 +165,21 @@ export function createService(options: ServiceOptions): Service {
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
       keys = createKeyring(apiKeys);
-      extension.onApiKeys?.();
+      for (const extension of extensions) extension.onApiKeys?.();
     },
     drain() {
-      openStore()?.drain?.();
+      currentStore()?.drain?.();
       stop();
     },
-    durability: () => openStore()?.durability?.(),
-    isWriting: () => openStore()?.isWriting?.() ?? false,
+    durability: () => currentStore()?.durability?.(),
+    isWriting: () => currentStore()?.isWriting?.() ?? false,
     async close() {
       stop();
-      extension.close?.();
+      for (const extension of extensions) extension.close?.();
       closing.abort();
       // If `open` failed, its caller has the error already, and no resource is held.
       await opening?.catch(() => undefined);
-      await (openStore() ?? given)?.close();
+      await (currentStore() ?? given)?.close();
     },
   };
 }

@@ -20,8 +20,8 @@ export const MAX_FIELDS = 255;
 
 /**
  * Returns the field with this name, which is given in small letters. Several lines of one field are
- * joined with a comma and a space. No host, credential or type has these, so such a field is
- * invalid if it is sent twice.
+ * joined with a comma and a space. No host or credential has these, and no type outside quotes, so
+ * such a field is invalid if it is sent twice.
  *
  * node:http's `rawHeaders` has name, value, name, value … Its other lists drop fields that were
  * sent twice, such as a second Host or Authorization.

@@ -20,17 +20,22 @@ export interface Gate {
    * Called with each request that node:http has parsed. Calls `serve` with it in its turn: after
    * all responses before it have gone out. Never does so behind the last response of a connection.
    */
-  request(...turn: Turn): void;
+  request(turn: Turn): void;
 
   /**
-   * Called when the parser has stopped: with its error, or with undefined after CONNECT. Calls `write` when all responses before the last one have gone out. Ignores a timeout
-   * of a connection that is not read: its client is not late.
+   * Called when the parser has stopped: with its error, or with undefined after CONNECT. Calls
+   * `write` when all responses before the last one have gone out. Ignores a timeout of a connection
+   * that is not read: its client is not late.
    */
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void;
 }
 
 /** A request, with the function that serves it in its turn. */
-export type Turn = [request: IncomingMessage, response: ServerResponse, serve: Listener];
+export interface Turn {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly serve: Listener;
+}
 
 /**
  * Writes the last response of a connection. If the error is in the body of a request, it is the

@@ -7,8 +7,8 @@
  * path, authentication comes before every error that depends on which paths exist, so that a client
  * without an API key does not learn that.
  *
- * Whatever refuses a request throws an HttpError. Up to the method nothing is awaited, so that these
- * refusals are sent before the parser can reject the body. Those of an operation may come after it.
+ * Whatever refuses a request throws an HttpError. Up to the method nothing is awaited, so these
+ * refusals are sent before the parser can reject the body. Those of an operation may be too late.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -87,7 +87,7 @@ export function createListener(options: ListenerOptions): Listener {
   const optionsOfService = emptyResponse(['Allow', allowOf(operations)]);
 
   /** Returns or resolves with the response. Throws at once if the header alone is a reason. */
-  const answer = (exchange: Exchange): Answer => {
+  const answer = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
     const { request, response } = exchange;
     checkFields(request);
     const { path, normalized, query } = readTarget(request);
@@ -143,30 +143,25 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-/** Responds to a request whose handling, or whose response, has thrown an error. */
+/**
+ * Responds to a request whose handling, or whose response, has thrown an error: with a 500 if no
+ * operation has documented it.
+ */
 function refuse(exchange: Exchange, error: unknown, options: ListenerOptions): void {
   const { response } = exchange;
-  const refusal = errorResponse(toHttpError(error, exchange, options));
-  // If a response has begun, its report has failed, or other code of the process has begun it.
+  const known = error instanceof HttpError ? error : options.fromOperationError(error);
+  if (known === undefined) options.onFailure(error, exchange);
+  // Either its report has failed, or other code of the process has begun a response.
   if (response.headersSent) return;
   try {
-    respond(exchange, refusal, options);
+    const refusal = known ?? httpError('internal_error', 'The service failed to respond');
+    respond(exchange, errorResponse(refusal), options);
   } catch (failure) {
     // A policy or a report has failed. Thrown on, the error would end the process.
     options.onFailure(failure, exchange);
     if (!response.headersSent) response.destroy();
   }
 }
-
-/** Returns what the client gets for a thrown error: a 500 if no operation has documented it. */
-function toHttpError(error: unknown, exchange: Exchange, options: ListenerOptions): HttpError {
-  const known = error instanceof HttpError ? error : options.fromOperationError(error);
-  if (known !== undefined) return known;
-  options.onFailure(error, exchange);
-  return httpError('internal_error', 'The service failed to respond');
-}
-
-type Answer = ReturnType<Operation['handle']>;
 
 /**
  * Sends the response and reports it. Decides whether its connection stays open. Throws before

@@ -7,18 +7,12 @@
  * documentation does not promise them; each has a test.
  */
 
-import {
-  createServer,
-  STATUS_CODES,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { assertNoErrors, condition, memberErrors } from '../base/option-error.ts';
 import { announcesBody, MAX_FIELDS } from './fields.ts';
-import { REQUEST_TIMEOUT, type Gate, type ParserError } from './gate.ts';
+import { REQUEST_TIMEOUT, type Gate, type ParserError, type Turn } from './gate.ts';
 import type { Listener } from './handle-request.ts';
 import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
 import { errorResponse } from './http-response.ts';
@@ -74,7 +68,7 @@ export function createPlainServer(
     listener(request, response);
   };
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, (request, response) => gate.request(request, response, serve));
+    server.on(event, (request, response) => gate.request({ request, response, serve }));
   }
 
   server.on('connect', (_request, socket: Socket) => {
@@ -92,8 +86,7 @@ export function createPlainServer(
   server.on('clientError', (error: ParserError, socket) => {
     // A browser opens connections in advance: a 408 for no request would puzzle it. The connection
     // is closed silently when it has been idle for too long.
-    const isUnused = (socket as Partial<Socket>).bytesRead === 0;
-    if (error.code === REQUEST_TIMEOUT && isUnused) return;
+    if (error.code === REQUEST_TIMEOUT && (socket as Socket).bytesRead === 0) return;
     gate.last(socket, error, (request) =>
       endWithError(socket, parserHttpError(error, allLimits.maxHeaderSize), request),
     );
@@ -142,7 +135,7 @@ function parserHttpError(error: ParserError, maxHeaderSize: number): HttpError {
  * Writes the error as the connection's last response, and closes the connection. If it responds to
  * a request, that is given.
  */
-function endWithError(socket: Duplex, error: HttpError, request?: IncomingMessage): void {
+function endWithError(socket: Duplex, error: HttpError, request?: Turn['request']): void {
   const { status, headers, body } = errorResponse(error);
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

@@ -43,8 +43,8 @@ export class RequestQueue implements Gate {
     holdWhile(socket, () => isHeld(connection.state));
   }
 
-  request(...turn: Turn): void {
-    const [{ socket }] = turn;
+  request(turn: Turn): void {
+    const { socket } = turn.request;
     const connection = this.#connections.get(socket)!;
     const { state } = connection;
     if (state.name === 'idle') {
@@ -67,7 +67,7 @@ export class RequestQueue implements Gate {
       return;
     }
     const { current, waiting } = state;
-    const [latest] = waiting.at(-1) ?? current;
+    const latest = (waiting.at(-1) ?? current).request;
     if (latest.complete || waiting.length > 0) {
       if (!latest.complete) waiting.pop();
       const writeLast = (): void => write(latest.complete ? undefined : latest);
@@ -75,7 +75,7 @@ export class RequestQueue implements Gate {
       hold(connection.socket);
       return;
     }
-    const [, response] = current;
+    const { response } = current;
     if (response.headersSent) response.once('finish', () => lingeringClose(socket));
     else write(latest);
   }
@@ -83,7 +83,7 @@ export class RequestQueue implements Gate {
   /** Serves the current request of a state. */
   #serve(connection: Connection, state: Busy | Closing): void {
     connection.state = state;
-    const [request, response, serve] = state.current;
+    const { request, response, serve } = state.current;
     response.once('finish', () => this.#goOn(connection));
     serve(request, response);
   }
@@ -96,7 +96,8 @@ export class RequestQueue implements Gate {
     // The response was a last one.
     if (!socket.writable) connection.state = { name: 'ended' };
     else if (next !== undefined) this.#serve(connection, { ...state, current: next });
-    else if (state.name === 'busy') connection.state = { name: 'idle', latest: state.current[0] };
+    else if (state.name === 'busy')
+      connection.state = { name: 'idle', latest: state.current.request };
     else {
       connection.state = { name: 'ended' };
       state.writeLast();

@@ -48,10 +48,7 @@ export async function stopServer(
   server.close();
 }
 
-const aServer = condition(
-  'one of node:http',
-  (value) => typeof Object(value).closeAllConnections === 'function',
-);
+const aServer = condition('one of node:http', (value) => 'closeAllConnections' in Object(value));
 
 /**
  * The part of `drainMs` in which connections are accepted: a busy service accepts slowly, and if

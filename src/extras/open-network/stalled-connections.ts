@@ -5,8 +5,9 @@
  * and then, but no request, would keep its connection open forever. Here progress counts: while a
  * response is due, bytes of it have to go out; otherwise a request has to come. For example, a
  * client that takes one byte of its response a minute stays, and one that takes none is closed
- * after a minute, whatever it sends. One on which nothing was sent is closed after keepAliveTimeout,
- * one without a request after that and headersTimeout. One pass per second checks all connections.
+ * after a minute, whatever it sends. One on which nothing was sent is closed after
+ * keepAliveTimeout, and any other without a request headersTimeout later. One pass per second
+ * checks all connections.
  *
  * If nearly all connections are in use, each new one closes another, of the first of these kinds
  * that there is; of the last two, of the one that has more:

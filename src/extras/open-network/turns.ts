@@ -65,8 +65,9 @@ export class Turns implements Gate {
     stopParserIf(socket, () => connection.state.name === 'waiting');
   }
 
-  request(...turn: Turn): void {
-    const [{ socket }, response] = turn;
+  request(turn: Turn): void {
+    const { request, response } = turn;
+    const { socket } = request;
     const connection = this.#connections.get(socket)!;
     const { current, servedIn } = connection;
     // node:http assigns the socket to a response when all earlier responses have gone out.
@@ -96,10 +97,10 @@ export class Turns implements Gate {
   }
 
   #serve(connection: Connection, turn: Turn): void {
-    [, connection.current] = turn;
+    connection.current = turn.response;
     connection.servedIn = this.#iteration;
     this.#awaitNextIteration();
-    this.#queue.request(...turn);
+    this.#queue.request(turn);
   }
 
   /** Serves the request that waits, and parses what was read, up to the next one that must wait. */

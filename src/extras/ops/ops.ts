@@ -21,11 +21,11 @@ export interface OpsOptions {
 
 /** Returns the parts of this folder that are on. */
 export function opsExtension(
-  { accessLog, corsOrigins = [], runtime, log, now }: OpsOptions & CommonOptions,
+  { accessLog, corsOrigins = [], runtime, log, timeOfDay = Date.now }: OpsOptions & CommonOptions,
   view: ServiceView,
-): Required<Omit<Extension, 'hintFor'>> {
+): Extension {
   const logger = safeLogger(log ?? warningLogger);
-  const metrics = createMetrics({ ...view, timeOfDay: now ?? Date.now, runtime });
+  const metrics = createMetrics({ ...view, timeOfDay, runtime });
   const requestIds = accessLog === true ? createRequestIds() : undefined;
   return {
     operations: [metrics.operation],

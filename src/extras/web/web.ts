@@ -25,7 +25,7 @@ export const WEB_CHECKS: Readonly<Record<keyof WebOptions, Check>> = {
 export function webExtension(
   { prefix = '', page: hasPage = false }: WebOptions & CommonOptions,
   { operations }: Pick<ServiceView, 'operations'>,
-): Required<Pick<Extension, 'operations' | 'hintFor'>> {
+): Extension {
   const describe = once(() => describeService(prefix, operations()));
   const listPath = `${prefix}${hasPage ? DOCS_PATH : OPENAPI_PATH}`;
   const pathHint = once(() => createPathHint(operations(), prefix, listPath));
