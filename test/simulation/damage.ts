@@ -132,8 +132,7 @@ async function* readMixtures({ before, image, known }: Moment, where: string): C
 /** The texts of the pets that a start would find. */
 async function petsOf(content: Buffer): Promise<readonly string[]> {
   const file = {
-    read: async (bytes: Buffer, offset: number, length: number, position: number) =>
-      content.copy(bytes, offset, position, position + length),
+    read: async (bytes: Buffer, position: number) => content.copy(bytes, 0, position),
     stat: () => ({ sizeBytes: content.length }),
   } as DiskFile;
   const deps = { memory: systemMemory, clock: { now: () => 0 } };

@@ -41,8 +41,8 @@ export class FailureReport {
   }
 
   /**
-   * Records a failure, with a message for clients. Other `details` than those in the log are logged,
-   * too.
+   * Records a failure, with a message for clients. Other `details` than those in the log are
+   * logged, too.
    */
   record(message: string, details?: Readonly<Record<string, string>>): void {
     const at = this.#clock.now();

@@ -347,8 +347,8 @@ export class FileStore implements PetStore {
       }
       this.#failures.clear();
     } catch (error) {
-      // Memory lacks a durable pet now, which was never acknowledged: nothing more may be stored, and
-      // the data file stays.
+      // Memory lacks a durable pet now, which was never acknowledged: nothing more may be stored,
+      // and the data file stays.
       const cause = new Error(`Memory failed after a pet was stored: ${messageOf(error)}`);
       await this.#end(cause, [file], commit);
     }
