@@ -64,8 +64,14 @@ function exit(signal) {
 
 /** @param {string} folder */
 function remove(folder) {
-  // A child that is being killed may still finish a call.
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+  // A child that is being killed may still finish a call, and so add a file that was not listed.
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return rmSync(folder, { recursive: true, force: true, maxRetries: 1, retryDelay: 20 });
+    } catch (error) {
+      if (tries === 10) throw error;
+    }
+  }
 }
 
 /**

@@ -226,6 +226,12 @@ test('An app drains and closes its store, and does not open after it was closed'
   await closed.close();
   assert.equal(closes, 1);
   await assert.rejects(closed.open(), { name: 'AbortError' });
+  // A stop during the start is no failed start.
+  const opening = createApp({ dataFile: tempDir(t), apiKeys: [KEY] });
+  const opened = assert.rejects(opening.open());
+  await opening.close();
+  await opened;
+  await assert.rejects(opening.pets.list(), { message: STOPPING });
 });
 
 const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
