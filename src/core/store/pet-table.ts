@@ -119,7 +119,8 @@ export class PetTable {
 
   get(id: bigint): StoredPet | undefined {
     const index = this.#countUpTo(id) - 1;
-    return index >= 0 && this.#idAt(index) === id ? this.#petAt(index) : undefined;
+    if (index < 0 || this.#idAt(index) !== id) return undefined;
+    return { id, text: this.#textBetween(index, index + 1) };
   }
 
   list({ limit, status, after }: PageQuery): StoredPage {
@@ -144,7 +145,7 @@ export class PetTable {
   /** Yields all pets, in ascending order of id. */
   *pets(): Generator<StoredPet> {
     for (let index = 0; index < this.length; index += 1) {
-      yield this.#petAt(index);
+      yield { id: this.#idAt(index), text: this.#textBetween(index, index + 1) };
     }
   }
 
@@ -201,10 +202,6 @@ export class PetTable {
     }
     const next = end < length ? this.#idAt(indexes?.at(end - 1) ?? end - 1) : undefined;
     return { text: formatPets(texts), next };
-  }
-
-  #petAt(index: number): StoredPet {
-    return { id: this.#idAt(index), text: this.#textBetween(index, index + 1) };
   }
 
   #idAt(index: number): bigint {
