@@ -262,6 +262,17 @@ test('make-key prints another API key each time, and its line, with the name and
   assert.equal(keys.size, lines.length);
 });
 
+test('The way back to release 2 that the changelog shows makes a file that this release reads, too', async () => {
+  const [recipe = ''] =
+    /sed -E '.*' pets\.json > other\.json/.exec(readText('src/CHANGELOG.md')) ?? [];
+  await makeFile('back/pets.json');
+  const { status, text } = run('sh', ['-c', `cd '${at('back')}' && ${recipe}`]);
+  assert.equal(status, 0, text);
+  assert.doesNotMatch(fs.readFileSync(at('back/other.json'), 'utf8'), /idempotencyKey/);
+  const { stdout } = await runHere(['check-data', 'back/other.json'], folder);
+  assert.match(stdout, /: 3 pets, the greatest id is 3\nIt has no marks/);
+});
+
 test('A Node.js that is older than package.json demands is refused', async (t) => {
   const { engines } = JSON.parse(readText('package.json')) as { engines: { node: string } };
   assert.equal(engines.node, '^20.19.2 || >=22.15.1');
