@@ -28,7 +28,7 @@
  */
 
 import { randomInt } from 'node:crypto';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Measurement } from '../base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
@@ -133,9 +133,10 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
-  const path = await disk.resolve(options.path);
+  const configuredPath = resolve(options.path);
+  const path = await disk.resolve(configuredPath);
   const folder = disk.stat(dirname(path));
-  const deps = { disk, memory, randomBits, path, folder, clock, logger };
+  const deps = { disk, memory, randomBits, configuredPath, path, folder, clock, logger };
   const beside = await disk.lockBeside?.(`${path}.lock`);
   try {
     return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
@@ -304,7 +305,7 @@ export class FileStore implements PetStore {
       commit = commitOf(creates, this.#tables.pets.lastId);
       this.#tables.pets.reserve(commit.pets);
       // There may be a new file afterwards.
-      await this.#repairUnlessOurs();
+      await this.#repairUnlessOurs('check');
       const state = this.#state;
       if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
       ({ file } = state);
@@ -327,9 +328,9 @@ export class FileStore implements PetStore {
   }
 
   /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
-  async #repairUnlessOurs(): Promise<void> {
+  async #repairUnlessOurs(check: 'check' | 'checkLinks'): Promise<void> {
     const state = this.#state;
-    if (state.name !== 'working' || (await state.file.check()) === 'ours') return;
+    if (state.name !== 'working' || (await state.file[check]()) === 'ours') return;
     await this.#beginRepair(new Error(REMOVED), state.file);
   }
 
@@ -385,7 +386,11 @@ export class FileStore implements PetStore {
           if (!(await newFile.lock('exclusive'))) throw new Error('The new file is locked');
           if ((await this.#ourFile(files)) !== there) throw new Error(REMOVED);
         },
-        keep: (newFile) => (files = [...files, newFile]),
+        keep: (newFile) => {
+          // After a power failure the old one may be at the path again.
+          newFile.isNameDurable = there?.hasAll === true && there.isNameDurable;
+          files = [...files, newFile];
+        },
       });
       for (const old of files) await old.close().catch(() => undefined);
       this.#become({ name: 'working', file });
@@ -411,7 +416,7 @@ export class FileStore implements PetStore {
     const isNothing = disk.stat(path) === undefined;
     let isRemoved = isNothing && isSameFile(disk.stat(dirname(path)), folder);
     for (const file of files) {
-      const answer = await file.check();
+      const answer = await file.checkLinks();
       if (answer === 'ours') return file;
       if (answer === 'removed') isRemoved = true;
     }
@@ -423,7 +428,7 @@ export class FileStore implements PetStore {
   async #expectRoom(): Promise<void> {
     const { disk, path } = this.#deps;
     const free = await disk.freeBytes(dirname(path)).catch(() => Infinity);
-    const bytes = bytesOfFile(this.#tables, this.#doubt?.lines);
+    const bytes = this.#neededBytes;
     if (free >= bytes) return;
     throw new Error(`ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`);
   }
@@ -446,6 +451,7 @@ export class FileStore implements PetStore {
     if (this.durability() === 'memory') {
       const { logger } = this.#deps;
       try {
+        await this.#expectRoom();
         const saved = await this.#writeSavedFile();
         this.#become({ ...state, saved });
         const details = { file: saved, pets: this.#tables.pets.length };
@@ -488,7 +494,7 @@ export class FileStore implements PetStore {
     this.#advisedAt = clock.now();
     logger('error', ONLY_MEMORY, {
       cause: messageOf(error),
-      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables, this.#doubt?.lines)} bytes`,
+      advice: `remove the cause; the new file beside ${path} takes ${this.#neededBytes} bytes`,
     });
   }
 
@@ -504,7 +510,9 @@ export class FileStore implements PetStore {
   /** Checks the file, or tries to repair, or to save. */
   async #try(): Promise<void> {
     // If the system does not say what is there, the next create or the next second asks again.
-    if (this.#state.name === 'working') return this.#repairUnlessOurs().catch(() => undefined);
+    if (this.#state.name === 'working') {
+      return this.#repairUnlessOurs('checkLinks').catch(() => undefined);
+    }
     return this.#state.name === 'ended' ? this.#save() : this.#repair();
   }
 
@@ -542,32 +550,55 @@ export class FileStore implements PetStore {
 
   /** Resolves with what has the acknowledged pets, unless it is the data file. */
   async #closeFiles(): Promise<string | undefined> {
-    const where = this.durability();
     const files = filesOf(this.#state);
-    const elsewhere = where === 'data file' ? undefined : await this.#describe(files);
-    this.#become({ name: 'closed', where, doubt: this.#doubt });
+    const isThere = this.durability() === 'data file';
+    const elsewhere = isThere ? undefined : await this.#saveAtLast(files);
+    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
     return elsewhere;
   }
 
-  /** Resolves with what has the acknowledged pets, for an operator. */
-  async #describe(files: readonly DataFile[]): Promise<string> {
+  /**
+   * Resolves with what has the acknowledged pets, for an operator. If that is only memory, they are
+   * saved: a saved file needs neither a lock nor the name of the data file, and whether it has room
+   * is not estimated but tried.
+   */
+  async #saveAtLast(files: readonly DataFile[]): Promise<string> {
     const { path } = this.#deps;
+    const state = this.#state;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
-    if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
-      return `${this.#state.saved} has ${all}, since another program changed ${path}`;
-    }
+    const hasSaved = (saved: string): string => `${saved} has ${all}: ${path} may lack some`;
+    if (state.name === 'ended' && state.saved !== undefined) return hasSaved(state.saved);
+    let unread: DataFile | undefined;
     for (const file of files) {
-      if (!(await file.proveContent()) || !file.isLinked()) continue;
-      return `The file with the inode ${file.inode} has ${all}, but ${path} may not lead to it`;
+      const hasAll = await file.proveContent();
+      if (!file.isLinked()) continue;
+      const named = `The file with the inode ${file.inode}`;
+      if (hasAll === true) return `${named} has ${all}, but ${path} may not lead to it`;
+      if (hasAll === undefined) unread = file;
     }
-    return `Only memory had ${all}: those that are in no backup are lost`;
+    try {
+      const saved = await this.#writeSavedFile();
+      const cause = new Error(CLOSED);
+      this.#become({ name: 'ended', cause, doubt: this.#doubt, files, saved });
+      return hasSaved(saved);
+    } catch {
+      const lost = 'those that are in no backup are lost';
+      if (unread === undefined) return `Only memory had ${all}: ${lost}`;
+      const file = `the file with the inode ${unread.inode}, which was at ${path}`;
+      return `It is not known whether ${file}, has ${all}: it cannot be read. If not, ${lost}`;
+    }
   }
 
   /** The only function that changes the state. */
   #become(next: State): void {
     if (this.#state.name === 'closed') throw new Error(CLOSED);
     this.#state = next;
+  }
+
+  /** How many bytes a new file takes at most. */
+  get #neededBytes(): number {
+    return bytesOfFile(this.#tables, this.#doubt?.lines);
   }
 
   get #doubt(): Commit | undefined {
