@@ -7,8 +7,9 @@
  * Another program may change, replace or remove the file. The system does not tell, so the store
  * asks *is it ours?* before each write, after each sync and once a second: the path leads to the
  * open file, in the folder of the start, with the length and the time of the last change that this
- * store made. An edit that keeps the length, within one tick of the file system's clock (4 ms)
- * behind a write of the store, is not noticed.
+ * store made. Once a second it also asks whether the configured path still leads there. Not noticed
+ * is an edit that keeps the length, within one tick of the file system's clock (4 ms) behind a write
+ * of the store, or if its time is put back.
  */
 
 import { dirname } from 'node:path';

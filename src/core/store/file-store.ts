@@ -24,7 +24,8 @@
  *                key is in doubt
  *
  * A full queue, and a close in progress, refuse creates in any state. One thing is done at a time:
- * a commit, a check once a second, a try to repair or to save.
+ * a commit, a check once a second, a try to repair or to save. A stop that leaves the pets in memory
+ * only saves them, as `ended` does.
  */
 
 import { randomInt } from 'node:crypto';
