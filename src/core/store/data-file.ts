@@ -147,12 +147,12 @@ export class DataFile {
 
   /** Like `check`, and asks whether the configured path still leads to the file, too. */
   async checkLinks(): Promise<Answer> {
-    const answer = await this.check();
-    if (answer !== 'ours') return answer;
     const { disk, path, configuredPath } = this.#deps;
     const target = await disk.resolve(configuredPath).catch((error: unknown) => {
       if (codeOf(error) !== 'ENOENT') throw error;
     });
+    const answer = await this.check();
+    if (answer !== 'ours') return answer;
     this.#isChanged = target !== path;
     return this.#isChanged ? 'changed' : 'ours';
   }
