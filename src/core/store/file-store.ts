@@ -109,6 +109,12 @@ type State =
 
 type Outcomes = readonly Outcome<StoredPet>[];
 
+/** What has the acknowledged pets, and that as a sentence for an operator. */
+interface Whereabouts {
+  readonly where: WherePetsAre;
+  readonly text: string;
+}
+
 /** How often the store checks its file, and makes a try if one is due. */
 const TICK_MS = 1000;
 /** The pause after a try, by how long it took: a large file on a bad disk takes seconds. */
@@ -552,9 +558,10 @@ export class FileStore implements PetStore {
   /** Resolves with what has the acknowledged pets, unless it is the data file. */
   async #closeFiles(): Promise<string | undefined> {
     const files = filesOf(this.#state);
-    const isThere = this.durability() === 'data file';
-    const elsewhere = isThere ? undefined : await this.#saveAtLast(files);
-    this.#become({ name: 'closed', where: this.durability(), doubt: this.#doubt });
+    let where = this.durability();
+    let elsewhere: string | undefined;
+    if (where !== 'data file') ({ where, text: elsewhere } = await this.#saveAtLast(files));
+    this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
     return elsewhere;
   }
@@ -564,30 +571,29 @@ export class FileStore implements PetStore {
    * saved: a saved file needs neither a lock nor the name of the data file, and whether it has room
    * is not estimated but tried.
    */
-  async #saveAtLast(files: readonly DataFile[]): Promise<string> {
+  async #saveAtLast(files: readonly DataFile[]): Promise<Whereabouts> {
     const { path } = this.#deps;
     const state = this.#state;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
-    const hasSaved = (saved: string): string => `${saved} has ${all}: ${path} may lack some`;
-    if (state.name === 'ended' && state.saved !== undefined) return hasSaved(state.saved);
-    let unread: DataFile | undefined;
+    const inSaved = (saved: string): Whereabouts => {
+      return { where: 'saved file', text: `${saved} has ${all}: ${path} may lack some` };
+    };
+    if (state.name === 'ended' && state.saved !== undefined) return inSaved(state.saved);
+    let text = `Only memory had ${all}: those that are in no backup are lost`;
     for (const file of files) {
       const hasAll = await file.proveContent();
-      if (!file.isLinked()) continue;
+      if (hasAll === false || !file.isLinked()) continue;
       const named = `The file with the inode ${file.inode}`;
-      if (hasAll === true) return `${named} has ${all}, but ${path} may not lead to it`;
-      if (hasAll === undefined) unread = file;
+      if (hasAll === undefined) {
+        text = `${named} cannot be read: nobody knows whether it has ${all}. If not, they are lost`;
+        continue;
+      }
+      return { where: 'memory', text: `${named} has ${all}, but ${path} may not lead to it` };
     }
     try {
-      const saved = await this.#writeSavedFile();
-      const cause = new Error(CLOSED);
-      this.#become({ name: 'ended', cause, doubt: this.#doubt, files, saved });
-      return hasSaved(saved);
+      return inSaved(await this.#writeSavedFile());
     } catch {
-      const lost = 'those that are in no backup are lost';
-      if (unread === undefined) return `Only memory had ${all}: ${lost}`;
-      const file = `the file with the inode ${unread.inode}, which was at ${path}`;
-      return `It is not known whether ${file}, has ${all}: it cannot be read. If not, ${lost}`;
+      return { where: 'memory', text };
     }
   }
 
