@@ -263,6 +263,8 @@ export class DataFile {
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
   async #hasKnownContent(chain: Chain): Promise<boolean> {
     const known = this.#file.stat();
+    // Another program may have written to it since the look.
+    if (known.sizeBytes !== (this.#known ?? known).sizeBytes) return false;
     // Behind a commit that failed, anything may follow.
     const hasEnd = known.sizeBytes === chain.end + FILE_END.length;
     const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
