@@ -140,7 +140,8 @@ export const blindForPath: Change = onDisk(() => {
   return ({ operation, path }, args, proceed) => {
     if (args[1] === DATA_FILE) opened = undefined;
     if (path !== DATA_FILE || args.length === 0) return proceed(...args);
-    if (operation === 'stat') return opened?.stat() ?? proceed(...args);
+    // A file without a name is not the store's.
+    if (operation === 'stat') return opened ? { ...opened.stat(), links: 1 } : proceed(...args);
     if (operation !== 'open') return proceed(...args);
     return (proceed(...args) as Promise<DiskFile>).then((file) => (opened = file));
   };

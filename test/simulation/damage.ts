@@ -6,7 +6,7 @@
  */
 
 import { systemMemory } from '../../src/core/base/system.ts';
-import type { DiskFile } from '../../src/core/store/disk.ts';
+import type { DiskFile, FileStat } from '../../src/core/store/disk.ts';
 import { firstLine, FIRST_LINE_BYTES, type Word } from '../../src/core/store/format.ts';
 import { readDataFile } from '../../src/core/store/read-data-file.ts';
 import { isChosen, rounds, SEED } from '../support/extent.ts';
@@ -129,9 +129,9 @@ async function* readMixtures({ before, image, known }: Moment, where: string): C
 /** The texts of the pets that a start would find. */
 async function petsOf(content: Buffer): Promise<readonly string[]> {
   const file = {
-    read: async (bytes: Buffer, position: number) => content.copy(bytes, 0, position),
-    stat: () => ({ sizeBytes: content.length }),
-  } as DiskFile;
+    read: async (bytes, position) => content.copy(bytes, 0, position),
+    stat: () => ({ sizeBytes: content.length }) as FileStat,
+  } satisfies Partial<DiskFile> as DiskFile;
   const deps = { memory: systemMemory, clock: { now: () => 0 } };
   const { pets } = await readDataFile(DATA_FILE, file, deps);
   return Array.from(pets.pets(), ({ text }) => text);

@@ -79,8 +79,8 @@ export interface PetStore {
 }
 
 /**
- * Where all acknowledged pets are: in the data file; in an extra file, since another program
- * changed the data file; or in memory only, so that they are lost if the process ends.
+ * Where all acknowledged pets are: in the data file; in an extra file, since the data file may lack
+ * some; or in memory only, so that they are lost if the process ends.
  */
 export type WherePetsAre = 'data file' | 'saved file' | 'memory';
 

@@ -7,8 +7,9 @@
  * Another program may change, replace or remove the file. The system does not tell, so the store
  * asks *is it ours?* before each write, after each sync and once a second: the path leads to the
  * open file, in the folder of the start, with the length and the time of the last change that this
- * store made. An edit that keeps the length, within one tick of the file system's clock (4 ms)
- * behind a write of the store, is not noticed.
+ * store made. Once a second it also asks whether the configured path still leads there. Not noticed
+ * is an edit that keeps the length, within one tick of the file system's clock (4 ms) behind a write
+ * of the store, or if its time is put back.
  */
 
 import { dirname } from 'node:path';
@@ -17,6 +18,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Clock, Memory } from '../base/system.ts';
 import type { Tables } from './tables.ts';
 import {
+  codeOf,
   isSameFile,
   readAll,
   readItems,
@@ -69,6 +71,8 @@ export class DataFile {
    * have cut the file right before a write, and what failed then made it as long again.
    */
   #hasAll = true;
+  /** False if a power failure may take its name, and leave nothing with all pets at the path. */
+  isNameDurable = true;
   #touches = 0;
   /** Once another program has changed the file, it is never ours again. */
   #isChanged = false;
@@ -99,15 +103,21 @@ export class DataFile {
     return { mode: this.#identity.mode, owner: this.#identity.owner };
   }
 
-  /** True if the path is known to lead to it, and it is known to have all acknowledged pets. */
+  /**
+   * True if the path is known to lead to it, durably, and it is known to have all acknowledged pets.
+   */
   isThere(): boolean {
-    return this.#hasAll && saidOr(false, () => this.#look() === 'ours');
+    return this.#hasAll && this.isNameDurable && saidOr(false, () => this.#look() === 'ours');
   }
 
-  /** Reads whether it has all acknowledged pets, under whatever name. */
-  async proveContent(): Promise<boolean> {
-    this.#hasAll = await this.#hasChain(this.#chain).catch(() => false);
-    return this.#hasAll;
+  /**
+   * Reads whether it has all acknowledged pets, under whatever name. Resolves with undefined if it
+   * cannot be read.
+   */
+  async proveContent(): Promise<boolean | undefined> {
+    const hasAll = await this.#hasChain(this.#chain).catch(() => undefined);
+    this.#hasAll = hasAll === true;
+    return hasAll;
   }
 
   /** True if it still has a name, perhaps another one, as far as the system says. */
@@ -133,6 +143,18 @@ export class DataFile {
     if (look === 'ours' || look === 'removed') return look;
     this.#isChanged = true;
     return 'changed';
+  }
+
+  /** Like `check`, and asks whether the configured path still leads to the file, too. */
+  async checkLinks(): Promise<Answer> {
+    const { disk, path, configuredPath } = this.#deps;
+    const target = await disk.resolve(configuredPath).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    });
+    const answer = await this.check();
+    if (answer !== 'ours') return answer;
+    this.#isChanged = target !== path;
+    return this.#isChanged ? 'changed' : 'ours';
   }
 
   /**
@@ -176,7 +198,7 @@ export class DataFile {
     const commit = this.#deps.memory.bytes(end - lastCommitAt + FILE_END.length);
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
     commit.write('\n]\n', commit.length - 1 - FILE_END.length);
-    if (this.#look() !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
+    if ((await this.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
     if (this.#identity.sizeBytes > this.sizeBytes) await this.#cut();
     this.#write(commit, lastCommitAt);
     this.#write(firstLine('in use'), 0);
@@ -218,7 +240,8 @@ export class DataFile {
       return isMoved ? 'removed' : 'changed';
     }
     if (there === undefined) return 'removed';
-    if (!isSameFile(there, this.#identity)) return 'changed';
+    // Mounted by itself, a file stays at the path when another one gets its last name.
+    if (!isSameFile(there, this.#identity) || there.links === 0) return 'changed';
     if (this.#known === undefined) return 'touched';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
     return this.#ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
@@ -227,7 +250,7 @@ export class DataFile {
   /** True if the file begins with what the chain covers, and with any word: a stop writes one. */
   async #hasChain({ end, crc }: Chain): Promise<boolean> {
     const first = Buffer.alloc(FIRST_LINE_BYTES);
-    await readAll(this.#file, first, 0);
+    await this.#file.read(first, 0);
     let found = 0;
     const range = { start: FIRST_LINE_BYTES, end };
     await readItems(this.#file, range, this.#deps.memory, (bytes) => {
@@ -240,6 +263,8 @@ export class DataFile {
   /** True if the content is that of this store, whatever the time says. Takes the time, then. */
   async #hasKnownContent(chain: Chain): Promise<boolean> {
     const known = this.#file.stat();
+    // Another program may have written to it since the look.
+    if (known.sizeBytes !== (this.#known ?? known).sizeBytes) return false;
     // Behind a commit that failed, anything may follow.
     const hasEnd = known.sizeBytes === chain.end + FILE_END.length;
     const last = Buffer.alloc(hasEnd ? FILE_END.length : 0);
@@ -323,6 +348,9 @@ export interface StoreDeps {
   readonly logger: Logger;
   readonly disk: Disk;
   readonly memory: Memory;
+  /** Absolute. Symbolic links in it are followed. */
+  readonly configuredPath: string;
+  /** Where they led at the start: the data file. */
   readonly path: string;
   /** The folder at the start. */
   readonly folder: FileStat | undefined;

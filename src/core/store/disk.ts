@@ -92,6 +92,9 @@ export interface DiskFile {
 
   truncate(length: number): Promise<void>;
 
+  /** Tells the file that it was renamed, so that its errors name the file that is there. */
+  renamed?(path: string): void;
+
   /** Returns the open file's state, though it may have no name any more. */
   stat(): FileStat;
 

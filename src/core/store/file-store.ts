@@ -24,11 +24,12 @@
  *                key is in doubt
  *
  * A full queue, and a close in progress, refuse creates in any state. One thing is done at a time:
- * a commit, a check once a second, a try to repair or to save.
+ * a commit, a check once a second, a try to repair or to save. A stop that leaves the pets in memory
+ * only saves them, as `ended` does.
  */
 
 import { randomInt } from 'node:crypto';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Measurement } from '../base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
@@ -108,6 +109,12 @@ type State =
 
 type Outcomes = readonly Outcome<StoredPet>[];
 
+/** What has the acknowledged pets, and that as a sentence for an operator. */
+interface Whereabouts {
+  readonly where: WherePetsAre;
+  readonly text: string;
+}
+
 /** How often the store checks its file, and makes a try if one is due. */
 const TICK_MS = 1000;
 /** The pause after a try, by how long it took: a large file on a bad disk takes seconds. */
@@ -133,9 +140,10 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
-  const path = await disk.resolve(options.path);
+  const configuredPath = resolve(options.path);
+  const path = await disk.resolve(configuredPath);
   const folder = disk.stat(dirname(path));
-  const deps = { disk, memory, randomBits, path, folder, clock, logger };
+  const deps = { disk, memory, randomBits, configuredPath, path, folder, clock, logger };
   const beside = await disk.lockBeside?.(`${path}.lock`);
   try {
     return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
@@ -304,7 +312,7 @@ export class FileStore implements PetStore {
       commit = commitOf(creates, this.#tables.pets.lastId);
       this.#tables.pets.reserve(commit.pets);
       // There may be a new file afterwards.
-      await this.#repairUnlessOurs();
+      await this.#repairUnlessOurs('check');
       const state = this.#state;
       if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
       ({ file } = state);
@@ -327,9 +335,9 @@ export class FileStore implements PetStore {
   }
 
   /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
-  async #repairUnlessOurs(): Promise<void> {
+  async #repairUnlessOurs(check: 'check' | 'checkLinks'): Promise<void> {
     const state = this.#state;
-    if (state.name !== 'working' || (await state.file.check()) === 'ours') return;
+    if (state.name !== 'working' || (await state.file[check]()) === 'ours') return;
     await this.#beginRepair(new Error(REMOVED), state.file);
   }
 
@@ -385,7 +393,11 @@ export class FileStore implements PetStore {
           if (!(await newFile.lock('exclusive'))) throw new Error('The new file is locked');
           if ((await this.#ourFile(files)) !== there) throw new Error(REMOVED);
         },
-        keep: (newFile) => (files = [...files, newFile]),
+        keep: (newFile) => {
+          // After a power failure the old one may be at the path again.
+          newFile.isNameDurable = there?.hasAll === true && there.isNameDurable;
+          files = [...files, newFile];
+        },
       });
       for (const old of files) await old.close().catch(() => undefined);
       this.#become({ name: 'working', file });
@@ -411,7 +423,7 @@ export class FileStore implements PetStore {
     const isNothing = disk.stat(path) === undefined;
     let isRemoved = isNothing && isSameFile(disk.stat(dirname(path)), folder);
     for (const file of files) {
-      const answer = await file.check();
+      const answer = await file.checkLinks();
       if (answer === 'ours') return file;
       if (answer === 'removed') isRemoved = true;
     }
@@ -423,7 +435,7 @@ export class FileStore implements PetStore {
   async #expectRoom(): Promise<void> {
     const { disk, path } = this.#deps;
     const free = await disk.freeBytes(dirname(path)).catch(() => Infinity);
-    const bytes = bytesOfFile(this.#tables, this.#doubt?.lines);
+    const bytes = this.#neededBytes;
     if (free >= bytes) return;
     throw new Error(`ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`);
   }
@@ -446,6 +458,7 @@ export class FileStore implements PetStore {
     if (this.durability() === 'memory') {
       const { logger } = this.#deps;
       try {
+        await this.#expectRoom();
         const saved = await this.#writeSavedFile();
         this.#become({ ...state, saved });
         const details = { file: saved, pets: this.#tables.pets.length };
@@ -488,7 +501,7 @@ export class FileStore implements PetStore {
     this.#advisedAt = clock.now();
     logger('error', ONLY_MEMORY, {
       cause: messageOf(error),
-      advice: `the folder of ${path} must take a new file of ${bytesOfFile(this.#tables, this.#doubt?.lines)} bytes`,
+      advice: `remove the cause; the new file beside ${path} takes ${this.#neededBytes} bytes`,
     });
   }
 
@@ -504,7 +517,9 @@ export class FileStore implements PetStore {
   /** Checks the file, or tries to repair, or to save. */
   async #try(): Promise<void> {
     // If the system does not say what is there, the next create or the next second asks again.
-    if (this.#state.name === 'working') return this.#repairUnlessOurs().catch(() => undefined);
+    if (this.#state.name === 'working') {
+      return this.#repairUnlessOurs('checkLinks').catch(() => undefined);
+    }
     return this.#state.name === 'ended' ? this.#save() : this.#repair();
   }
 
@@ -542,32 +557,55 @@ export class FileStore implements PetStore {
 
   /** Resolves with what has the acknowledged pets, unless it is the data file. */
   async #closeFiles(): Promise<string | undefined> {
-    const where = this.durability();
     const files = filesOf(this.#state);
-    const elsewhere = where === 'data file' ? undefined : await this.#describe(files);
+    let where = this.durability();
+    let elsewhere: string | undefined;
+    if (where !== 'data file') ({ where, text: elsewhere } = await this.#saveAtLast(files));
     this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
     return elsewhere;
   }
 
-  /** Resolves with what has the acknowledged pets, for an operator. */
-  async #describe(files: readonly DataFile[]): Promise<string> {
+  /**
+   * Resolves with what has the acknowledged pets, for an operator. If that is only memory, they are
+   * saved: a saved file needs neither a lock nor the name of the data file, and whether it has room
+   * is not estimated but tried.
+   */
+  async #saveAtLast(files: readonly DataFile[]): Promise<Whereabouts> {
     const { path } = this.#deps;
+    const state = this.#state;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
-    if (this.#state.name === 'ended' && this.#state.saved !== undefined) {
-      return `${this.#state.saved} has ${all}, since another program changed ${path}`;
-    }
+    const inSaved = (saved: string): Whereabouts => {
+      return { where: 'saved file', text: `${saved} has ${all}: ${path} may lack some` };
+    };
+    if (state.name === 'ended' && state.saved !== undefined) return inSaved(state.saved);
+    let text = `Only memory had ${all}: those that are in no backup are lost`;
     for (const file of files) {
-      if (!(await file.proveContent()) || !file.isLinked()) continue;
-      return `The file with the inode ${file.inode} has ${all}, but ${path} may not lead to it`;
+      const hasAll = await file.proveContent();
+      if (hasAll === false || !file.isLinked()) continue;
+      const named = `The file with the inode ${file.inode}`;
+      if (hasAll === undefined) {
+        text = `${named} cannot be read: nobody knows whether it has ${all}. If not, they are lost`;
+        continue;
+      }
+      return { where: 'memory', text: `${named} has ${all}, but ${path} may not lead to it` };
     }
-    return `Only memory had ${all}: those that are in no backup are lost`;
+    try {
+      return inSaved(await this.#writeSavedFile());
+    } catch {
+      return { where: 'memory', text };
+    }
   }
 
   /** The only function that changes the state. */
   #become(next: State): void {
     if (this.#state.name === 'closed') throw new Error(CLOSED);
     this.#state = next;
+  }
+
+  /** How many bytes a new file takes at most. */
+  get #neededBytes(): number {
+    return bytesOfFile(this.#tables, this.#doubt?.lines);
   }
 
   get #doubt(): Commit | undefined {

@@ -34,6 +34,7 @@ export const FIRST_LINE_BYTES: number = 1 + MARK_LINE_BYTES;
 export const FILE_END: Buffer = Buffer.from(']\n');
 /** Between a pet and the member that only the data file has. */
 export const KEY_MEMBER = ',"idempotencyKey":"';
+const KEY_BYTES: number = KEY_MEMBER.length + '0123456789abcdef0123456789abcdef"'.length;
 /**
  * As an expression, the end of a whole pet, and of nothing else: a quote in a name is escaped. It
  * also accepts values that no pet has, such as another status.
@@ -134,7 +135,7 @@ export function blanksOf(bits: number): string {
 export function bytesOfFile({ pets, keys }: Tables, doubt = ''): number {
   const marks = 1 + pets.length / MAX_BATCH_PETS + pets.textBytes / MAX_BATCH_BYTES;
   const textBytes = pets.textBytes + Buffer.byteLength(doubt);
-  return Math.ceil(textBytes + (2 + marks + keys.length) * LINE_EXTRA_BYTES);
+  return Math.ceil(textBytes + keys.length * KEY_BYTES + (2 + marks) * LINE_EXTRA_BYTES);
 }
 
 /**

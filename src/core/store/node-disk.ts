@@ -75,6 +75,7 @@ async function openFile(
   const file = await openRegular(path, FLAGS[how]);
   if (how === 'create') await prepare(file, attributes);
   let holder: FileHandle | undefined;
+  let name = path;
   const methods: DiskFile = {
     // The way to libuv's threads and back takes longer than the read, a sixth of a start.
     read: async (bytes, position) => {
@@ -87,9 +88,10 @@ async function openFile(
     writeNow: (bytes, position) => fs.writeSync(file.fd, bytes, 0, bytes.length, position),
     sync: () => syncData(file),
     truncate: (length) => file.truncate(length),
+    renamed: (to) => void (name = to),
     stat: () => statOf(file),
     lock: async (kind) => {
-      holder = await lockFile(path, file, kind);
+      holder = await lockFile(name, file, kind);
       return holder !== undefined;
     },
     async close() {
@@ -97,18 +99,18 @@ async function openFile(
       await file.close();
     },
   };
-  return explaining(methods, path);
+  return explaining(methods, () => name);
 }
 
 /**
- * Returns the methods of a disk, or of a file at a path, with errors that name what failed: the
+ * Returns the methods of a disk, or of a file with a name, with errors that name what failed: the
  * file, which an error of a call on a descriptor lacks, and the user, if a right is missing.
  */
-function explaining<T extends object>(methods: T, path?: string): T {
+function explaining<T extends object>(methods: T, pathOf?: () => string): T {
   const entries = Object.entries(methods).map(([name, call]: [string, Method]) => {
     const explained: Method = (...args) => {
       const fail = (error: unknown): never => {
-        throw explain(error, path ?? String(args[0]));
+        throw explain(error, pathOf?.() ?? String(args[0]));
       };
       try {
         const result = call(...args);

@@ -56,6 +56,7 @@ export async function replaceFile(disk: Disk, replacement: Replacement): Promise
     await replacement.beforeName?.(file);
     mayHaveName = true;
     await giveName(disk, replacement);
+    file.renamed?.(path);
     await disk.syncDirectory(dirname(path));
     return file;
   } catch (error) {

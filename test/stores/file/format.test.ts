@@ -105,7 +105,9 @@ test('Random pets are read as they were written: by their marks, by the parser, 
     const { end } = await writeFile(content, 'clean', systemMemory, append);
     const copy = Buffer.concat(written);
     assert.equal(end, copy.length - 2);
-    assert.ok(copy.length <= bytesOfFile(content), `${copy.length} of ${bytesOfFile(content)}`);
+    // A greater estimate would keep a store from a write that has room.
+    const spare = bytesOfFile(content) - copy.length;
+    assert.ok(spare >= 0 && spare < 1024, `${spare} more than ${copy.length} bytes`);
     assert.deepEqual(linesOf(await read(copy)), lines, `seed ${seed}`);
     if (hasGaps) continue;
     // Cut anywhere behind the first line, the commits before the cut are read.

@@ -25,11 +25,11 @@ import { constants, platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { messageOf } from '../../../src/core/base/logger.ts';
+import { messageOf, type Logger } from '../../../src/core/base/logger.ts';
 import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
 import { clientMessage } from '../../../src/core/base/failure-report.ts';
 import { isUnlocked, withFile } from '../../../src/core/store/disk.ts';
-import { openFileStore } from '../../../src/core/store/file-store.ts';
+import { openFileStore, type FileStore } from '../../../src/core/store/file-store.ts';
 import { nodeDisk } from '../../../src/core/store/node-disk.ts';
 import { readDataFile } from '../../../src/core/store/read-data-file.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
@@ -198,6 +198,60 @@ for (const target of ['[]', undefined]) {
     assert.match(readFileSync(join(real, 'data.json'), 'utf8'), /^\[[ \t]{32}\n\{"id":1,/);
   });
 }
+
+/** What another program does to a link in the path of a data file, `current/pets.json`. */
+const FLIPS: Readonly<Record<string, (folder: string) => unknown>> = {
+  'to another folder, as by a deployment': (folder) => {
+    rmSync(join(folder, 'current'));
+    symlinkSync('new', join(folder, 'current'));
+  },
+  'to another file, as by a restore': (folder) => {
+    writeFileSync(join(folder, 'new', 'restored.json'), '[]');
+    rmSync(join(folder, 'old', 'pets.json'));
+    symlinkSync(join('..', 'new', 'restored.json'), join(folder, 'old', 'pets.json'));
+  },
+  'nowhere, since it is removed': (folder) => rmSync(join(folder, 'current')),
+};
+
+for (const [where, flip] of Object.entries(FLIPS)) {
+  test(`A symbolic link that leads ${where}, ends the store at its stop`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    for (const name of ['old', 'new']) mkdirSync(join(folder, name));
+    symlinkSync('old', join(folder, 'current'));
+    symlinkSync('data.json', join(folder, 'old', 'pets.json'));
+    const store = await openFileStore({ path: join(folder, 'current', 'pets.json') });
+    await store.create(REX);
+    flip(folder);
+    await assert.rejects(store.close(), { message: SAVED_BESIDE_OLD });
+    assert.equal(store.durability(), 'saved file');
+  });
+}
+
+const SAVED_BESIDE_OLD = /\/old\/data\.json\.saved-\w+ has all 1 acknowledged pets: /;
+
+test('A file that is mounted by itself, and has lost its name, is not ours', ROOT, async (t) => {
+  const [host, folder] = [tempDir(t), tempDir(t)];
+  const [real, path] = [join(host, 'pets.json'), join(folder, 'pets.json')];
+  await (await openFileStore({ path: real })).close();
+  writeFileSync(path, '');
+  try {
+    execFileSync('mount', ['--bind', real, path], { stdio: 'pipe' });
+  } catch (error) {
+    return t.skip(`cannot mount a file: ${messageOf(error).trim()}`);
+  }
+  let store: FileStore | undefined;
+  try {
+    store = await openFileStore({ path });
+    await store.create(REX);
+    writeFileSync(`${real}.edited`, '[]');
+    renameSync(`${real}.edited`, real);
+    await assert.rejects(store.create(REX), { message: /another program has changed/i });
+    assert.equal(store.durability(), 'saved file');
+  } finally {
+    await store?.close().catch(() => undefined);
+    execFileSync('umount', [path]);
+  }
+});
 
 /** Plants a link to the file `target` at `path`, or what is not a file. */
 const PLANTS: Readonly<Record<string, (target: string, path: string) => unknown>> = {
@@ -371,6 +425,24 @@ test('An error names the file, also of a call on its descriptor, and the user wh
   const missing = join(folder, 'none', 'pets.json');
   const message = `ENOENT: no such file or directory, open '${missing}'`;
   await assert.rejects(nodeDisk.open(missing, 'create'), { message });
+});
+
+test('An error of a data file names it, and not the name under which it was written', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const causes: unknown[] = [];
+  const log: Logger = (_level, _event, details) => void causes.push(details?.['cause']);
+  const store = await openFileStore({ path, log });
+  // The first file has its name by a link, the second one by a rename.
+  for (const pets of [1, 2]) {
+    const fail = t.mock.method(fs, 'fdatasync', (_fd: number, done: (error: Error) => void) => {
+      fail.mock.restore();
+      done(Object.assign(new Error('EIO: what, call'), { code: 'EIO', syscall: 'call' }));
+    });
+    await store.create(REX);
+    assert.equal(causes.at(-1), `EIO: what, call '${path}'`);
+    assert.equal(store.count().total, pets);
+  }
+  await store.close();
 });
 
 test('The store works with handles without sync and chmod, as in Yarn or on a share of Windows', async (t) => {

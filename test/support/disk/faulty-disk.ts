@@ -4,7 +4,7 @@
  * files.
  */
 
-import type { Disk } from '../../../src/core/store/disk.ts';
+import type { Disk, FileStat } from '../../../src/core/store/disk.ts';
 import { intercept, type Interceptor } from './intercept.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts';
 
@@ -26,7 +26,8 @@ interface Rule {
   readonly operation: string;
   /**
    * An error code; `error`, or `late` if the operation takes effect all the same; `hold`; `false`
-   * as its result; `short 5` for the number of bytes that are written.
+   * as its result, or `unlinked`, a file without a name, or `elsewhere`, another path; `short 5` for
+   * the number of bytes that are written.
    */
   readonly effect: string;
   /** What another program does right before it. */
@@ -34,7 +35,9 @@ interface Rule {
   readonly isOnce: boolean;
 }
 
-const EFFECT = /^([A-Z]+|error|late|hold|false|short \d+)$/;
+const RESULT = 'false|unlinked|elsewhere';
+const EFFECT: RegExp = new RegExp(`^([A-Z]+|error|late|hold|${RESULT}|short \\d+)$`);
+const FAIL: RegExp = new RegExp(`^(?:([A-Z]+|${RESULT}) )?(.*)$`);
 const CHANGES = /^(open|write|truncate|sync|rename|link|remove|close)/;
 
 export class FaultyDisk {
@@ -60,7 +63,7 @@ export class FaultyDisk {
   /** From now on operations fail: `EIO sync data-file, false lock`. EIO may be left out. */
   fail(text: string): void {
     const rules = text.split(', ').map((rule): Rule => {
-      const [, effect = 'EIO', operation = ''] = /^(?:([A-Z]+|false) )?(.*)$/.exec(rule)!;
+      const [, effect = 'EIO', operation = ''] = FAIL.exec(rule)!;
       return { operation, effect, commands: [], isOnce: false };
     });
     this.#rules = [...this.#rules.filter(({ isOnce }) => isOnce), ...rules];
@@ -97,6 +100,8 @@ export class FaultyDisk {
     const error = (isFailure || isLost) && systemError(code, path);
     const go = (): unknown => {
       if (effect === 'false') return false;
+      if (effect === 'elsewhere') return '/elsewhere';
+      if (effect === 'unlinked') return { ...(proceed(...args) as FileStat), links: 0 };
       const [, most] = /^short (\d+)$/.exec(effect) ?? [];
       if (most === undefined) return proceed(...args);
       const [bytes, position] = args as readonly [Buffer, number];
