@@ -63,6 +63,7 @@ async function enableAuth(t: TestContext, endpoint = '') {
     },
     /** Changes the user's password in etcd; the file keeps the old one. */
     changePassword: (password: string) => asRoot('user/changepw', { name: 'pets', password }),
+    disable: () => asRoot('disable', {}),
   };
 }
 
@@ -166,7 +167,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
   test('Without a right creates fail, or all, and with a wrong password', needsEtcd, async (t) => {
     const opened = await open(t, 1, true);
     const { auth, options, store } = opened;
-    const { permit, changePassword, user } = auth!;
+    const { permit, changePassword, disable, user } = auth!;
     await store.create(rex);
     for (const right of ['READ', 'NONE'] as const) {
       const set = (isOn: boolean) => permit(isOn ? right : 'READWRITE');
@@ -191,6 +192,9 @@ describe('What real members refuse', { concurrency: 4 }, () => {
       isOn ? changePassword('other') : writeFileSync(user.passwordFile, 'other');
     await store.get(1n);
     await expectFault(t, opened, { cause, canRead: false, set });
+    // If auth is turned off, the user needs no password.
+    await disable();
+    for (const one of [store, await openStore(t, options)]) await one.create(rex);
   });
 
   test('Without a majority reads are refused, until it is back', needsEtcd, async (t) => {
