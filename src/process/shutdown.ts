@@ -38,8 +38,8 @@ export function createShutdown(
 
   /**
    * Ends the process, with a last line that says what has the pets. A call of the disk that is in
-   * progress gets a moment. If it hangs, `process.exit` would wait for its thread for ever: then the
-   * process kills itself.
+   * progress gets a moment. If it hangs, `process.exit` would wait for its thread for ever: then
+   * the process kills itself.
    */
   const endNow = (exitCode: number, event: string, details: LogDetails): void => {
     // Under load one call follows another.

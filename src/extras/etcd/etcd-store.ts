@@ -100,7 +100,7 @@ const BEAT_MS = 1_000;
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
 
-/** What clients are told about a failed call, and about a log that cannot be used any further. */
+/** The messages for clients after a failed call, and when the log cannot be used any further. */
 const IN_LOG = 'the log shows the cause';
 const UNUSABLE = 'The etcd cluster cannot be used: ';
 const LOST = 'This process cannot continue with the log in etcd';

@@ -5,13 +5,14 @@
  * and then, but no request, would keep its connection open forever. Here progress counts: while a
  * response is due, bytes of it have to go out; otherwise a request has to come. For example, a
  * client that takes one byte of its response a minute stays, and one that takes none is closed
- * after a minute, whatever it sends. One on which nothing was sent is closed after keepAliveTimeout,
- * one without a request after that and headersTimeout. One pass per second checks all connections.
+ * after a minute, whatever it sends. One on which nothing was sent is closed after
+ * keepAliveTimeout, one without a request after that and headersTimeout. One pass per second checks
+ * all connections.
  *
- * One connection in 32 is kept free: if more are in use, then with each new connection and each
- * second as many are closed, of the first of these kinds that there are; of the last two, of the one
- * that has more. Only an idle one is closed gently, since its last response may be on its way, and
- * has a second for that. The others have no response to lose, or take none:
+ * One connection in 32 is kept free. If more are in use, each pass and each new connection closes
+ * as many, of the first of these kinds that there are; of the last two, of the one that has more.
+ * An idle one has a second to close, since its last response may be on its way. The others have no
+ * response to lose, or do not take it:
  *
  *     kind      a connection                              which of them
  *     unused    that had no response yet, or is closing   without progress for the longest time
