@@ -1,7 +1,7 @@
 /**
  * How the process starts: its greeting, addresses, files and inherited socket, and why a start is
- * refused; and how it ends: by a signal, at its deadline, in the middle of a start. SIGHUP: API keys
- * are read again, at any time, or the terminal of the process was closed.
+ * refused; and how it ends: by a signal, at its deadline, in the middle of a start. SIGHUP: API
+ * keys are read again, at any time, or the terminal of the process was closed.
  */
 
 import assert from 'node:assert/strict';
