@@ -80,6 +80,8 @@ function causeOf(error: unknown, path: string): string {
 
 const MAX_FILE_BYTES: number = 1 << 20;
 const MAX_FILE_MS = 5000;
+/** There are at most 1,000 keys. While the lines are read, the service serves nothing. */
+const MAX_LINES = 10_000;
 const PIPE_PAUSE_MS = 20;
 
 /** Resolves with the text of a file or a pipe. Rejects if it exceeds 1 MiB or takes over 5 s. */
@@ -113,7 +115,9 @@ export async function readApiKeysFile(path: string): Promise<string> {
 function parseKeysFile(name: string, text: string, errors: OptionError[]): readonly LocatedKey[] {
   const keys: LocatedKey[] = [];
   const earlier = errors.length;
-  for (const [index, untrimmed] of text.split('\n').entries()) {
+  const lines = text.split('\n', MAX_LINES + 1);
+  if (lines.length > MAX_LINES) throw new Error(`it has more than ${MAX_LINES} lines`);
+  for (const [index, untrimmed] of lines.entries()) {
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1} of ${name}`;

@@ -12,11 +12,14 @@ import { stopServer } from '../core/http/stop-server.ts';
 const DRAIN_MS = 5_000;
 /** How long a graceful shutdown may take. */
 const STOP_DEADLINE_S = 10;
+/** How often, and how many times, an end looks whether a call of the disk is over: 240 ms. */
+const LOOK_MS = 10;
+const MAX_LOOKS = 25;
 
 export interface Shutdown {
   /** True from the beginning of a graceful shutdown on. */
   isStopping(): boolean;
-  /** Stops by a signal; a second one ends the process at once. */
+  /** Stops by a signal; a second one ends the process. */
   receive(signal: NodeJS.Signals): void;
   /** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
   stop(exitCode: number): Promise<never>;
@@ -34,14 +37,24 @@ export function createShutdown(
   let signals = 0;
 
   /**
-   * Ends the process at once, with a last line that says what has the pets. While a call of the
-   * disk hangs, `process.exit` would wait for its thread for ever: then the process kills itself.
+   * Ends the process, with a last line that says what has the pets. A call of the disk that is in
+   * progress gets a moment. If it hangs, `process.exit` would wait for its thread for ever: then
+   * the process kills itself.
    */
-  const endNow = (exitCode: number, event: string, details: LogDetails): never => {
-    const where = app.durability();
-    lastLogger('error', event, { ...details, ...(where === undefined ? {} : { where }) });
-    if (app.isWriting()) running.kill(running.pid, 'SIGKILL');
-    return running.exit(exitCode);
+  const endNow = (exitCode: number, event: string, details: LogDetails): void => {
+    // Under load one call follows another.
+    app.drain();
+    let looks = 0;
+    const endIfIdle = (): void => {
+      looks += 1;
+      if (app.isWriting() && looks < MAX_LOOKS) return;
+      const where = app.durability();
+      lastLogger('error', event, { ...details, ...(where === undefined ? {} : { where }) });
+      if (app.isWriting()) running.kill(running.pid, 'SIGKILL');
+      running.exit(exitCode);
+    };
+    setInterval(endIfIdle, LOOK_MS);
+    endIfIdle();
   };
 
   /** Counts seconds in which the process runs: while it is suspended, nothing can be finished. */
@@ -73,7 +86,7 @@ export function createShutdown(
     isStopping: () => isStopping,
     receive(signal) {
       signals += 1;
-      if (signals > 1) endNow(1, 'Ended by a second signal', { signal });
+      if (signals > 1) return endNow(1, 'Ended by a second signal', { signal });
       logger('info', 'Stopping', { signal });
       // The stop of a lost store may have begun.
       if (!isStopping) void stop(0);

@@ -168,6 +168,7 @@ export const LISTENER_CASES = {
     ),
   'Below the protected path an unknown path and method need a key first': sees(
     [ask('GET /v1/none', [NO_KEY]), ' 401 '],
+    [ask(`GET /%76%31/${'x'.repeat(4000)}`, [NO_KEY]), ' 401 '],
     [ask('PUT /v1/doors', [NO_KEY]), ' 401 '],
     [ask('GET /v1/doors?%', [NO_KEY]), ' 401 '],
     [ask('GET /v1/none'), ' 404 ', 'Unknown path /inn/v1/none (/inn/v1/none, GET)'],
@@ -195,6 +196,7 @@ export const LISTENER_CASES = {
     [ask('DELETE /v1/doors/a%2Fb'), ' 200 ', '\r\n\r\na/b owner-key'],
     [ask('GET /v1/doors?x=%20', ['X-a: 1', 'x-A: 2']), '\r\n\r\nx=%20 1, 2'],
     [ask('GET /v1/d%6Fors?'), '\r\n\r\n no X-A'],
+    [ask(`DELETE /v1/d%6Fors/${'a'.repeat(4000)}`), ' 200 ', 'aaaa owner-key'],
     [ask('GET /v1/doors%2F1'), ' 404 '],
   ),
   'Broken percent-encoding is 400, and an expectation of anything but 100 is 417': sees(

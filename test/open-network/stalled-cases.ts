@@ -19,6 +19,7 @@ class WatchedSocket extends EventEmitter {
   /** How often something was written, to see whether the client is still there. */
   probes = 0;
   isHeld = false;
+  isDestroyed = false;
   closedAt: number | undefined;
   readonly #now: () => number;
 
@@ -40,6 +41,7 @@ class WatchedSocket extends EventEmitter {
   }
 
   destroy(): void {
+    this.isDestroyed = true;
     this.closedAt ??= this.#now() / 1000;
     this.emit('close');
   }
@@ -177,18 +179,39 @@ export const STALLED_CASES = {
       assert.deepEqual(closed(), []);
       connect();
       assert.deepEqual(closed(), [2]);
-      // It is not closed again, while its client has time to close its side.
-      server.emit('drop');
+      connect();
       assert.deepEqual(closed(), [2, 3]);
       // The one that is left made progress a moment ago.
       sockets[4]!.bytesWritten += 1;
+      connect();
+      assert.deepEqual(closed(), [2, 3, 5]);
+      // While the client of the idle one has time to close its side, no other one is closed.
       server.emit('drop');
       assert.deepEqual(closed(), [2, 3, 5]);
-      for (const i of closed()) sockets[i]!.emit('close');
+      assert.equal(sockets[5]!.isDestroyed, false);
       pass(2);
-      server.emit('drop');
+      assert.equal(sockets[5]!.isDestroyed, true);
+      connect();
       assert.deepEqual(closed(), [2, 3, 5, 62]);
     },
+  'After connections that came together, the check frees places, one of each 32 and at least one': (
+    t,
+    extra,
+  ) => {
+    for (const [maxConnections, gone] of [
+      [64, [0, 1]],
+      [29, [0]],
+    ] as const) {
+      const { connect, pass, closed } = watch(t, extra, maxConnections);
+      const sockets = Array.from({ length: maxConnections }, connect);
+      pass(1);
+      assert.deepEqual(closed(), []);
+      pass(3);
+      assert.deepEqual(closed(), gone);
+      // Nothing is to be sent to their clients, so the places are free at once.
+      assert.ok(gone.every((i) => sockets[i]!.isDestroyed));
+    }
+  },
   'If all are taken but a part, the slowest reader goes before an idle connection': (t, extra) => {
     const { connect, request, pass, closed } = watch(t, extra, 64);
     const sockets = Array.from({ length: 62 }, connect);

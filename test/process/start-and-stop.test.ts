@@ -24,7 +24,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { createApp } from '../../src/app.ts';
-import type { Logger } from '../../src/core/base/logger.ts';
+import { silentLogger, type Logger } from '../../src/core/base/logger.ts';
 import { createHttpServer } from '../../src/index.ts';
 import { createShutdown } from '../../src/process/shutdown.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -283,6 +283,32 @@ test('The first signal during the stop of a lost store ends nothing, the second 
   assert.throws(() => shutdown.receive('SIGTERM'), /exit code 1/);
   await assert.rejects(stopped, /exit code 1/);
   assert.deepEqual(events, ['Stopping', 'Ended by a second signal', 'Stopped']);
+});
+
+test('A second signal during a call of the disk ends the process with 1 after the call, and kills it if that hangs', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  for (const [callMs, expected] of [
+    [0, 'exit 1 after 0 ms'],
+    [20, 'exit 1 after 20 ms'],
+    [Infinity, 'SIGKILL after 240 ms'],
+  ] as const) {
+    let [ms, ended] = [0, ''];
+    const end = (how: string): void => void (ended ||= `${how} after ${ms} ms`);
+    const running = {
+      exit: (code: number) => end(`exit ${code}`),
+      kill: (_pid: number, signal: string) => end(signal),
+    } as unknown as NodeJS.Process;
+    const app = { ...createApp({ memory: true, apiKeys: [KEY] }), isWriting: () => ms < callMs };
+    const server = createHttpServer(app.listener);
+    const shutdown = createShutdown(app, server, running, silentLogger, silentLogger);
+    shutdown.receive('SIGTERM');
+    shutdown.receive('SIGINT');
+    while (ms < 1000) {
+      ms += 10;
+      t.mock.timers.tick(10);
+    }
+    assert.equal(ended, expected);
+  }
 });
 
 function eventsOf(service: Process): readonly unknown[] {

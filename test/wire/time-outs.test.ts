@@ -180,8 +180,8 @@ test('If nearly all connections are in use, a new one closes the one that is idl
     added.push(await open());
     await ask(added.at(-1)!, 1);
     await until(longest.isClosed);
-    // A request that was in transit is not answered by a reset.
-    longest.socket.on('error', (cause) => errors.push(cause));
+    // A request that was in transit is not answered by a reset, if a response came before it.
+    longest.socket.on('error', (cause) => longest !== unused && errors.push(cause));
     longest.socket.write(LIVEZ);
     await ask(added.at(-1)!, 2);
     // The kernel reports a reset at the second write.

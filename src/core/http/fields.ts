@@ -7,8 +7,8 @@
  * coding, `Transfer-Encoding: xchunked` with `Content-Length: 5` has a body of five bytes. So such
  * a request is refused before any other check, and its connection is closed.
  *
- * One violation cannot be seen here: the parser accepts RTSP/1.0 and RTSP/1.1 as HTTP, and ICE/1.0
- * with the method SOURCE. They get the same responses as HTTP.
+ * Some violations cannot be seen here: the parser accepts RTSP/1.0 and RTSP/1.1 as HTTP, ICE/1.0
+ * with the method SOURCE, and two spaces after the method. They get the same responses as HTTP.
  */
 
 import type { IncomingMessage } from 'node:http';

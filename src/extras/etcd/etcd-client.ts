@@ -7,7 +7,7 @@
  * from the others costs a short check, not a transaction. The client does not notice if the cluster
  * was restored to an older state; each transaction of the store compares that. If etcd's auth is
  * on, the client logs in, and again when the token expires. After a refused password it pauses,
- * since a member takes long to check one.
+ * since a member takes long to check one. While auth is off, calls need no token.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -28,7 +28,8 @@ const CHECK_ALL_MS = 15_000;
 
 /** How a member refuses a token that has expired: by code 16, newer releases of etcd by code 3. */
 const STALE_TOKEN = /invalid auth token|revision.* is old/;
-/** The pause after etcd has refused the password. */
+const AUTH_IS_OFF = 'authentication is not enabled';
+/** The pause after etcd has refused the password, or needs none. */
 const LOG_IN_PAUSE_MS = 10_000;
 
 export class EtcdClient implements EtcdCalls {
@@ -39,7 +40,8 @@ export class EtcdClient implements EtcdCalls {
   readonly #clock: EtcdClock;
   readonly #stopChecking: () => void;
   #token: string | undefined;
-  #refusedLogIn: { readonly failure: FailedCall; readonly until: number } | undefined;
+  /** No failure: no token is needed. */
+  #refusedLogIn: { readonly failure: FailedCall | undefined; readonly until: number } | undefined;
   #isClosed = false;
 
   constructor(options: ClusterOptions) {
@@ -149,9 +151,11 @@ export class EtcdClient implements EtcdCalls {
       this.#token = result.token;
       return undefined;
     }
-    const failure: FailedCall = { kind: result.kind, cause: `Cannot log in: ${result.cause}` };
+    const isOff = result.cause.endsWith(AUTH_IS_OFF);
+    const cause = `Cannot log in: ${result.cause}`;
+    const failure: FailedCall | undefined = isOff ? undefined : { kind: result.kind, cause };
     const until = this.#clock.now() + LOG_IN_PAUSE_MS;
-    if (result.kind === 'refused') this.#refusedLogIn = { failure, until };
+    if (isOff || result.kind === 'refused') this.#refusedLogIn = { failure, until };
     return failure;
   }
 }

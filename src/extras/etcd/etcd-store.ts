@@ -72,9 +72,14 @@ interface Doubt {
   readonly message: string;
 }
 
+/** `cause` is for clients, and `details` are for the log: etcd's texts name endpoints and files. */
 type State = { readonly doubt: Doubt | undefined } & (
   | { readonly name: 'working' }
-  | { readonly name: 'failing' | 'out of reach' | 'ended'; readonly cause: string }
+  | {
+      readonly name: 'failing' | 'out of reach' | 'ended';
+      readonly cause: string;
+      readonly details?: { readonly cause: string };
+    }
 );
 
 /** A create in the queue. */
@@ -95,7 +100,10 @@ const BEAT_MS = 1_000;
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
 
+/** The messages for clients after a failed call, and when the log cannot be used any further. */
+const IN_LOG = 'the log shows the cause';
 const UNUSABLE = 'The etcd cluster cannot be used: ';
+const LOST = 'This process cannot continue with the log in etcd';
 const SLOW =
   'catching up takes more than 5 seconds: other processes write faster than this one reads, or a ' +
   'member responds slowly';
@@ -265,9 +273,9 @@ export class EtcdStore implements PetStore {
     const isCaughtUp = this.#state.name !== 'ended' && (await this.#barrier.wait());
     const state = this.#state;
     if (isCaughtUp && state.name !== 'ended') return;
-    const cause = state.name === 'working' ? UNUSABLE + SLOW : state.cause;
-    this.#become({ name: 'out of reach', cause, doubt: state.doubt });
-    throw new StoreUnavailableError(cause);
+    const failure = state.name === 'working' ? { ...state, cause: UNUSABLE + SLOW } : state;
+    this.#become({ ...failure, name: 'out of reach' });
+    throw new StoreUnavailableError(failure.cause);
   }
 
   /** Catches up, for all reads that wait. Resolves with false if it must be tried again. */
@@ -280,22 +288,22 @@ export class EtcdStore implements PetStore {
     const { name: before, doubt } = this.#state;
     const name = before === 'working' ? 'failing' : before;
     if (failed === undefined) this.#become({ name: 'working', doubt });
-    else this.#become({ name, cause: UNUSABLE + failed.cause, doubt });
+    else this.#become({ name, cause: UNUSABLE + IN_LOG, details: { cause: failed.cause }, doubt });
     return failed === undefined || name === 'ended';
   }
 
-  /** Stops using the log permanently. Returns the message of the error. */
+  /** Stops using the log permanently. Returns the message for clients. */
   #lose(error: unknown): string {
+    if (this.#state.name === 'ended') return LOST;
     // If memory runs out, for example, half of a commit may have been applied.
     const isKnown = error instanceof LogLostError;
     const cause = isKnown ? error.message : `A commit could not be applied: ${messageOf(error)}`;
-    if (this.#state.name === 'ended') return cause;
     const { layout, nextSlot: slot } = this.#deps.log;
     const details = { cause, prefix: layout.prefix, slot };
-    this.#logger('error', 'This process cannot continue with the log in etcd', details);
-    this.#become({ name: 'ended', cause, doubt: this.#state.doubt });
+    this.#logger('error', LOST, details);
+    this.#become({ name: 'ended', cause: LOST, doubt: this.#state.doubt });
     this.#resolveLost(new LogLostError(cause));
-    return cause;
+    return LOST;
   }
 
   #tick(): void {
@@ -308,7 +316,7 @@ export class EtcdStore implements PetStore {
       this.#waiting.delete(waiting);
       waiting.refuse(new StoreUnavailableError(cause));
     }
-    if (state.name === 'out of reach') this.#outage.record(state.cause);
+    if (state.name === 'out of reach') this.#outage.record(state.cause, state.details);
     else if (state.name === 'working') this.#outage.clear();
     if (log.damage === undefined) this.#damage.clear();
     else this.#damage.record(log.damage);
@@ -366,9 +374,10 @@ export class EtcdStore implements PetStore {
   async #tryOnce(creates: readonly Waiting[], startedAt: number): Promise<Outcomes | undefined> {
     const { clock, log } = this.#deps;
     const isOver: IsOver = (ms) => clock.now() - startedAt >= ms || this.#isClosingOver();
-    const refuse = (cause: string): Outcomes => {
-      this.#failures.record(cause);
-      const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
+    const refuse = (why: string, cause = why): Outcomes => {
+      const message = `Pets cannot be stored: ${why}`;
+      this.#failures.record(message, { cause });
+      const error = new StoreUnavailableError(message);
       return creates.map(() => ({ error }));
     };
     // What is not in doubt yet when the store should be closed shall not come into doubt.
@@ -390,15 +399,15 @@ export class EtcdStore implements PetStore {
         return refuse('cause' in state ? state.cause : lostEach);
       }
       case 'refused':
-        return refuse(result.cause);
+        return refuse(IN_LOG, result.cause);
       case 'unknown':
         return this.#leaveUnknown(commit, result.cause);
     }
   }
 
   #leaveUnknown(commit: Commit, cause: string): Outcomes {
-    this.#failures.record(cause);
-    const message = `It is not known whether the pet was stored: ${cause}`;
+    const message = `It is not known whether the pet was stored: ${IN_LOG}`;
+    this.#failures.record(message, { cause });
     const { doubt } = this.#state;
     // An earlier commit for the same slot is in doubt as long as this one.
     const earlier = doubt?.after === commit.after ? doubt.keys : [];

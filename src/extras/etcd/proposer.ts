@@ -80,7 +80,7 @@ export class Proposer {
   #commitsInRow = Infinity;
   #roundTripMs = 0;
 
-  /** `lose` stops using the log permanently, and returns the message of the error. */
+  /** `lose` stops using the log permanently, and returns the message for clients. */
   constructor(deps: LogDeps, lose: (error: unknown) => string) {
     this.#deps = deps;
     this.#lose = lose;

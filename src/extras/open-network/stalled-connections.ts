@@ -9,8 +9,10 @@
  * keepAliveTimeout, and any other without a request headersTimeout later. One pass per second
  * checks all connections.
  *
- * If nearly all connections are in use, each new one closes another, of the first of these kinds
- * that there is; of the last two, of the one that has more:
+ * One connection in 32 is kept free. If more are in use, each pass and each new connection closes
+ * as many, of the first of these kinds that there are; of the last two, of the one that has more.
+ * An idle one has a second to close, since its last response may be on its way. The others have no
+ * response to lose, or do not take it:
  *
  *     kind      a connection                              which of them
  *     unused    that had no response yet, or is closing   without progress for the longest time
@@ -35,33 +37,39 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
   const { timeout, keepAliveTimeout, headersTimeout, maxConnections } = limits;
   const responses = responsesOf(server);
   const progresses = new WeakMap<Socket, Progress>();
-  const spare = Math.floor(maxConnections * SPARE);
+  const maxInUse = maxConnections - Math.ceil(maxConnections * SPARE);
   const makeRoom = (): void => {
+    if (responses.size <= maxInUse) return;
     const kinds: Record<Kind, Candidate[]> = { unused: [], slow: [], starting: [], idle: [] };
+    let excess = -maxInUse;
     for (const [socket, response] of responses) {
-      const candidate = candidateOf(socket, response, progresses.get(socket)!);
+      const progress = progresses.get(socket)!;
+      const isLeaving = !socket.writable && performance.now() - progress.at <= MIN_IDLE_MS;
+      if (isLeaving) continue;
+      excess += 1;
+      const candidate = candidateOf(socket, response, progress);
       if (candidate !== undefined) kinds[candidate.kind].push(candidate);
     }
     const { unused, slow, starting, idle } = kinds;
     const last = starting.length > idle.length ? starting : idle;
-    const [first] = [unused, slow, last].find(({ length }) => length > 0) ?? [];
-    if (first === undefined) return;
-    const { socket: found, figure } = kinds[first.kind].reduce((a, b) =>
-      b.figure < a.figure ? b : a,
+    const inOrder = [unused, slow, last].flatMap((kind) =>
+      kind.sort((a, b) => a.figure - b.figure),
     );
-    if (figure === Infinity) return;
-    if (found.writableLength > 0 || !found.writable) {
-      found.destroy();
-    } else {
-      // From now on it is closing, and has a moment for that.
-      progresses.set(found, { ...progresses.get(found)!, at: performance.now() });
-      lingeringClose(found);
+    for (const { socket, kind, figure } of inOrder.slice(0, Math.max(0, excess))) {
+      if (figure === Infinity) return;
+      if (kind !== 'idle') {
+        socket.destroy();
+      } else {
+        // From now on it is leaving.
+        progresses.set(socket, { ...progresses.get(socket)!, at: performance.now() });
+        lingeringClose(socket);
+      }
     }
   };
   server.on('connection', (socket) => {
     const at = performance.now();
     progresses.set(socket, { isDue: false, sentBytes: 0, at, pace: undefined });
-    if (responses.size > maxConnections - spare) makeRoom();
+    makeRoom();
   });
   server.on('drop', makeRoom);
   // node:http's own timeout would count any byte.
@@ -84,6 +92,7 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
       // A socket that is not read reports a reset only if it is written to.
       if (socket.isPaused() && socket.writable) socket.write('');
     }
+    makeRoom();
   };
   server.on('listening', () => {
     const timer = setInterval(check, limits.connectionsCheckingInterval).unref();

@@ -232,6 +232,26 @@ describe('The client', () => {
     }
   });
 
+  test('While auth is off, calls need no token, and a log-in is tried every ten seconds', async (t) => {
+    let logIns = 0;
+    const time = new TestClock();
+    const message = 'etcdserver: authentication is not enabled';
+    const endpoint = await startMember(t, (response, request) => {
+      if (request.url !== '/v3/auth/authenticate') return works(response);
+      logIns += 1;
+      return error(400, 9, message)(response, request, time);
+    });
+    const user = { user: 'pets', passwordFile: fileOf(t, 'secret') };
+    const client = clientOf(t, [endpoint], user, time);
+    for (const expected of [1, 2]) {
+      for (let i = 0; i < 5; i += 1) {
+        assert.equal((await client.txn({}, 'read')).kind, 'answered');
+      }
+      assert.equal(logIns, expected);
+      await time.pass(10_000);
+    }
+  });
+
   test('A create is in doubt if its connection is cut; its member is checked again', async (t) => {
     let sent = 0;
     const first = (response: ServerResponse): unknown => response.end(answer(sent < 2 ? '1' : '2'));

@@ -150,7 +150,7 @@ class EtcdScript implements Script {
   async end(): Promise<void> {
     for (const [name, message] of this.#lost) {
       const store = this.stores.get(name)!;
-      assert.equal(store.unreadiness(), message);
+      assert.equal(store.unreadiness(), 'This process cannot continue with the log in etcd');
       await assert.rejects(store.create(REX), StoreUnavailableError);
       await assert.rejects(async () => store.get(1n), StoreUnavailableError);
       this.printed.push(`${name} ends its work with ${store.count().total} pets: ${message}`);
