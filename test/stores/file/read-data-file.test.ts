@@ -182,7 +182,7 @@ const LINES = [REX, TOM, line(3, 'Max'), line(4, 'x'.repeat(600)), line(5, 'Kim'
 const DEPS = { memory: systemMemory, clock: systemClock };
 const COMMITS = [[LINES[0]!], LINES.slice(1, 3), [LINES[3]!], [LINES[4]!]];
 
-/** Damage, with the line and the byte where it begins, and what is proven before it and behind it. */
+/** Damage, with the line and the byte where it begins, and what is proven around it. */
 test('Damage is reported at its place, and all commits that their marks prove are taken out', async () => {
   const { bytes, ends } = fileOf(COMMITS);
   const [first = 0, second = 0, third = 0, last = 0] = ends;

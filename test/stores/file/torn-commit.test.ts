@@ -1,6 +1,6 @@
 /**
- * Which bytes behind the last commit are no torn commit, rule by rule. That all which a crash leaves
- * is one is held by test/simulation/damage.ts.
+ * Which bytes behind the last commit are no torn commit, rule by rule. That all which a crash
+ * leaves is one is held by test/simulation/damage.ts.
  */
 
 import assert from 'node:assert/strict';
