@@ -7,9 +7,9 @@
  * Another program may change, replace or remove the file. The system does not tell, so the store
  * asks *is it ours?* before each write, after each sync and once a second: the path leads to the
  * open file, in the folder of the start, with the length and the time of the last change that this
- * store made. Once a second it also asks whether the configured path still leads there. Not noticed
- * is an edit that keeps the length, within one tick of the file system's clock (4 ms) behind a write
- * of the store, or if its time is put back.
+ * store made. Once a second it also asks whether the configured path still leads there. It does not
+ * notice an edit that keeps the length, within one tick of the file system's clock (4 ms) behind a
+ * write of the store, or with its time put back.
  */
 
 import { dirname } from 'node:path';
@@ -104,7 +104,8 @@ export class DataFile {
   }
 
   /**
-   * True if the path is known to lead to it, durably, and it is known to have all acknowledged pets.
+   * True if the path is known to lead to it, durably, and it is known to have all acknowledged
+   * pets.
    */
   isThere(): boolean {
     return this.#hasAll && this.isNameDurable && saidOr(false, () => this.#look() === 'ours');

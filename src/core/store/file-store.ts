@@ -24,8 +24,8 @@
  *                key is in doubt
  *
  * A full queue, and a close in progress, refuse creates in any state. One thing is done at a time:
- * a commit, a check once a second, a try to repair or to save. A stop that leaves the pets in memory
- * only saves them, as `ended` does.
+ * a commit, a check once a second, a try to repair or to save. If only memory has the pets at the
+ * end of a stop, they go to a saved file, too.
  */
 
 import { randomInt } from 'node:crypto';

@@ -25,9 +25,9 @@ export function nameOf(path: string): string {
 interface Rule {
   readonly operation: string;
   /**
-   * An error code; `error`, or `late` if the operation takes effect all the same; `hold`; `false`
-   * as its result, or `unlinked`, a file without a name, or `elsewhere`, another path; `short 5` for
-   * the number of bytes that are written.
+   * An error code; `error`, or `late` if the operation takes effect all the same; `hold`; as
+   * its result, `false`, `unlinked`, a file without a name, or `elsewhere`, another path;
+   * `short 5` for the number of bytes that are written.
    */
   readonly effect: string;
   /** What another program does right before it. */
