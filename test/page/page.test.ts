@@ -124,6 +124,8 @@ test('The reference has each part of the description at its anchor, and no other
   const chapters = Array.from(html.matchAll(/<section id="([^"]+)"/g), ([, id]) => id!);
   const others = ['main', 'as-curl', 'as-javascript'];
   assert.deepEqual(ids.sort(), [...parts.keys(), ...chapters, ...others].sort());
+  // A dot separates facts, and begins none.
+  assert.doesNotMatch(html, /<dd class="hint"> ·/);
   // Each path of the pets, in an example or a message, has the prefix.
   assert.deepEqual(textOf(html).match(/(?<!\/shop)\/v1\/pets\S*/g), null);
 });
