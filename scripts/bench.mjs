@@ -11,7 +11,7 @@
  *     --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
  *     --seconds N          0.5 by default: how long a burst is
  *     --against DIST       another build of the service, such as the dist/ of an earlier commit
- *     --only TEXT          only floods whose names contain it
+ *     --only TEXT          only rows of way, and floods, whose names contain it
  *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 

@@ -24,7 +24,7 @@ import { figure, median } from './table.mjs';
  * @property {string} folder for files of the bench
  * @property {ReturnType<typeof import('./processes.mjs').startScript>} load the load generator
  * @property {string} dist
- * @property {string} only what the names of floods contain that are measured
+ * @property {string} only what the names of rows contain that are measured
  * @property {string} [against] the dist/ of another build
  * @property {string} [contenders] where fastify is installed
  * @property {(text: string) => void} progress

@@ -80,14 +80,14 @@ export async function measure(bench) {
   for (let round = 0; round < bench.rounds; round += 1) {
     bench.progress(`way: round ${round + 1}`);
     const services = builds.map((dist) => ({ dist, path: freshData(bench.folder, PETS) }));
-    const job = { services, slices: { warmUps, turns } };
+    const job = { services, slices: { warmUps, turns }, only: bench.only };
     runs.push(await runScript('way.mjs', job));
   }
-  const naiveGoals = SCENARIOS.map(({ naive }) => naive);
-  return [...SCENARIOS.map(({ what }) => what), ...Object.keys(WITHOUT_KEY)].map((what, i) => {
+  return namesWith(bench.only).map((what, i) => {
+    const naive = SCENARIOS.find((scenario) => scenario.what === what)?.naive;
     /** @type {Record<string, string>} */
     const goals = {
-      ...(naiveGoals[i] === undefined ? {} : { naive: naiveGoals[i] }),
+      ...(naive === undefined ? {} : { naive }),
       ...{ 'other build': '≥ 0.97', '/livez': '≥ 0.50' },
     };
     const results = runs.map((run) => run[i] ?? {});
@@ -101,6 +101,15 @@ export async function measure(bench) {
     }
     return row;
   });
+}
+
+/**
+ * Returns the names of the rows that contain the text.
+ * @param {string} only
+ */
+function namesWith(only) {
+  const all = [...SCENARIOS.map(({ what }) => what), ...Object.keys(WITHOUT_KEY)];
+  return all.filter((what) => what.includes(only));
 }
 
 /** The client's side of a connection in memory; the other side is the server's. */
@@ -202,14 +211,17 @@ function nextTurn() {
 
 /**
  * Prints, for each scenario, our time and its ratios: more is better, as with rates.
- * @param {{ services: [Options, Options?], slices: { warmUps: number, turns: number } }} job
+ * @param {{
+ *   services: [Options, Options?], slices: { warmUps: number, turns: number }, only: string,
+ * }} job
  */
-async function measureServers({ services: [own, other], slices }) {
+async function measureServers({ services: [own, other], slices, only }) {
+  const names = namesWith(only);
   const service = await SERVERS.service(own);
   const otherService = other === undefined ? undefined : await SERVERS.service(other);
   /** @type {Result[]} */
   const results = [];
-  for (const { path } of SCENARIOS) {
+  for (const { path } of SCENARIOS.filter(({ what }) => names.includes(what))) {
     const request = Buffer.from(get(path).request);
     const answer = (await answerOf(service, request)).toString();
     if (!answer.startsWith('HTTP/1.1 200')) throw new Error(answer);
@@ -226,7 +238,8 @@ async function measureServers({ services: [own, other], slices }) {
     }
     results.push(result);
   }
-  for (const [line, more = ''] of Object.values(WITHOUT_KEY)) {
+  for (const [what, [line, more = '']] of Object.entries(WITHOUT_KEY)) {
+    if (!names.includes(what)) continue;
     const request = Buffer.from(`${line} HTTP/1.1\r\n${NO_KEY}${more}\r\n`, 'latin1');
     results.push(await measureWithoutKey(service, request, slices));
   }

@@ -13,6 +13,9 @@ test('A full queue refuses an item, and takes one again after a commit', async (
   const long = queue.add(0, 64 << 20);
   await assert.rejects(queue.add(1, 1), full);
   assert.equal(await long, 0);
+  const releases = [queue.hold((64 << 20) - 1), queue.hold(1)];
+  await assert.rejects(queue.add(1, 1), full);
+  for (const release of releases) release();
   const many = Array.from({ length: 16_384 }, (_, item) => queue.add(item, 1));
   await assert.rejects(queue.add(1, 1), full);
   assert.equal((await Promise.all(many)).length, 16_384);

@@ -100,7 +100,6 @@ const SLIPS: Readonly<Record<string, Readonly<Record<string, readonly Slip[]>>>>
     'Creates of one turn share a commit': [
       ['each create has a commit of its own', addsWithBytes(16 << 20)],
     ],
-    '64 MiB of creates may wait': [['bytes that wait are not counted', addsWithBytes(0)]],
     'A commit takes up to 16 MiB': [['a commit takes all creates that wait', addsWithBytes(0)]],
     '16,384 creates may wait': [['the queue is never full', asValue(CommitQueue, 'isFull', false)]],
     'The greatest id is taken': [

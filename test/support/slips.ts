@@ -28,8 +28,11 @@ const BUILT = fileURLToPath(new URL('../../', import.meta.url));
 export function plant(t: TestContext, [what, file, line, instead]: Slip<string>): URL {
   const root = tempDir(t);
   cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
-  for (const folder of ['core', dirname(file)]) {
-    cpSync(join(BUILT, 'src', folder), join(root, 'src', folder), { recursive: true });
+  const ofFile = dirname(file);
+  const filter = (source: string): boolean => !source.endsWith('.map');
+  for (const folder of ['core', ...(ofFile.startsWith('core/') ? [] : [ofFile])]) {
+    const [from, to] = [join(BUILT, 'src', folder), join(root, 'src', folder)];
+    cpSync(from, to, { recursive: true, filter });
   }
   const path = join(root, 'src', file);
   const parts = readFileSync(path, 'utf8').split(line);
