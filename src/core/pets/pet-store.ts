@@ -110,6 +110,17 @@ export interface PetCount {
   readonly byStatus: Readonly<Record<PetStatus, number>>;
 }
 
+/*
+ * What a create of a store rejects with, and what a client of the API gets:
+ *
+ *     error                  the pet                          response
+ *     InvalidPetError        was not added                    400
+ *     KeyReusedError         was not added: another one was   422
+ *     StoreUnavailableError  was not added, and never will    503, and when to try again
+ *     OutcomeUnknownError    may have been added              500 outcome_unknown
+ *     any other              a bug of the store               500 internal_error
+ */
+
 /** The store cannot do this now, or any more, and added nothing; the message says why. */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';

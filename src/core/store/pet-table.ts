@@ -119,8 +119,9 @@ export class PetTable {
 
   get(id: bigint): StoredPet | undefined {
     const index = this.#countUpTo(id) - 1;
-    if (index < 0 || this.#idAt(index) !== id) return undefined;
-    return { id, text: this.#textBetween(index, index + 1) };
+    if (index < 0) return undefined;
+    const text = this.#textBetween(index, index + 1);
+    return text.startsWith(`{"id":${id},`) ? { id, text } : undefined;
   }
 
   list({ limit, status, after }: PageQuery): StoredPage {
