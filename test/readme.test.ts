@@ -150,7 +150,9 @@ test('Each chapter of the tour takes its time at about 225 lines of code an hour
 });
 
 test('Each quote of the tour is in its file, line by line', () => {
-  const quotes = [...pages.get(TOUR)!.matchAll(/^```ts\n\/\/ (\S+)\n([^]*?)^```/gm)];
+  const tour = pages.get(TOUR)!;
+  const quotes = [...tour.matchAll(/^\[?`(\S+)`(?:\]\(\S+\))?:\n\n```ts\n([^]*?)^```/gm)];
+  assert.equal(quotes.length, tour.split('\n```ts\n').length - 1);
   assert.ok(quotes.length > 10);
   const trimmed = (text: string): string =>
     text
