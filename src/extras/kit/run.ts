@@ -12,7 +12,7 @@ import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';
 import { plainText, secretsOf, shownText } from './shown.ts';
 import { assertNothingLeft, WITH_BODY } from './expect.ts';
-import { NoResponse, RunState, TestClient, type Exchange, type Target } from './test-client.ts';
+import { NoResponse, RunState, TestClient, type Evidence, type Target } from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
   /** `interface` by default; each level includes those before it. */
@@ -37,7 +37,7 @@ export interface Outcome {
 }
 
 /** With the exchange of the first case. */
-export interface Cause extends Partial<Exchange> {
+export interface Cause extends Partial<Evidence> {
   readonly text: string;
   /** The names of the cases that it is the cause of, as a list; empty for a check without cases. */
   cases: string;

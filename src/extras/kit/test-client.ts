@@ -60,7 +60,7 @@ export interface AddedPet {
 }
 
 /** A request and its response as texts. A report shows them without the key (shown.ts). */
-export interface Exchange {
+export interface Evidence {
   readonly sent: string;
   readonly received: string;
 }
@@ -104,7 +104,7 @@ export class RunState {
 export class TestClient {
   readonly target: Target;
   readonly run: RunState;
-  lastExchange: Exchange = { sent: '', received: '' };
+  lastExchange: Evidence = { sent: '', received: '' };
 
   constructor(target: Target, run: RunState = new RunState()) {
     this.target = target;

@@ -44,7 +44,7 @@ import {
   idsOf,
   isAdded,
   petsOf,
-  type Exchange,
+  type Evidence,
   type Fields,
   type HeaderFields,
   type Send,
@@ -381,7 +381,7 @@ const listPets = declare('interface', {
     await client.havePets(12);
     const expected = idsOf(await listOf(client, '?limit=100'));
     const found: unknown[] = [];
-    const pages: Exchange[] = [];
+    const pages: Evidence[] = [];
     for await (const pets of pagesFrom(client, '/pets?limit=7', expected.length)) {
       found.push(...idsOf(pets));
       pages.push(client.lastExchange);
