@@ -15,8 +15,9 @@
  *     --contenders FOLDER  where fastify is installed: it joins the reads
  */
 
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { build, DIST, isBuilt, readArguments, root } from './build.mjs';
+import { build, DIST, fail, isBuilt, readArguments, root } from './build.mjs';
 import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
 import { withTemporaryFolder } from './temporary-folder.mjs';
@@ -34,6 +35,13 @@ const { values } = readArguments({
     contenders: { type: 'string' },
   },
 });
+const parts = values.part.split(',');
+const unknown = parts.filter((part) => !PARTS.includes(part));
+if (unknown.length > 0) fail(`--part must be of ${PARTS.join(', ')}, not ${unknown.join(', ')}`, 2);
+const against = values.against && resolve(values.against);
+if (against && !existsSync(join(against, 'index.js'))) {
+  fail(`--against must be the dist/ of a build: there is no index.js in ${against}`, 2);
+}
 if (!isBuilt(DIST)) build(DIST);
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
 const date = new Date().toISOString().slice(0, 10);
@@ -44,11 +52,11 @@ await withTemporaryFolder('bench', undefined, async (folder) => {
     ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
     dist: join(root, 'dist'),
     only: values.only,
-    against: values.against && resolve(values.against),
+    against,
     contenders: values.contenders,
   };
   try {
-    for (const part of values.part.split(',')) {
+    for (const part of parts) {
       const { measure } = await import(`./bench/${part}.mjs`);
       const rows = await measure(bench);
       progress('');

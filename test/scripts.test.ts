@@ -38,6 +38,17 @@ test('The bench sets the service against floors and another build', async () => 
   assert.match(stderr, /^way: round 1$/m);
 });
 
+test('The bench says at once which part it does not know, and what is no build', async () => {
+  for (const [args, complaint] of [
+    [['--part', 'way,wey'], /^--part must be of way, .*, not wey\n$/],
+    [['--against', ROOT], /^--against must be the dist\/ of a build: there is no index\.js in /],
+  ] as const) {
+    const { code, stderr } = await runScript('bench.mjs', [...args]);
+    assert.equal(code, 2);
+    assert.match(stderr, complaint);
+  }
+});
+
 /** How a server responds, and the exit code of the load generator. */
 const SERVERS: readonly (readonly [what: string, listener: RequestListener, code: number])[] = [
   ['the right answer', (_request, response) => response.end('four'), 0],
