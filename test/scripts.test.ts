@@ -38,7 +38,7 @@ test('The bench sets the service against floors and another build', async () => 
   assert.match(stderr, /^way: round 1$/m);
 });
 
-test('The bench says at once which part it does not know, and what is no build', async () => {
+test('The bench refuses a part that it does not know, and a folder without a build', async () => {
   for (const [args, complaint] of [
     [['--part', 'way,wey'], /^--part must be of way, .*, not wey\n$/],
     [['--against', ROOT], /^--against must be the dist\/ of a build: there is no index\.js in /],

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { startRecording } from './recorder.mjs';
 
 /**
@@ -75,7 +76,16 @@ async function load(module) {
   } catch (error) {
     unusable = `it cannot be loaded: ${messageOf(error)}`;
   }
-  process.send?.({ unusable }, () => process.exit());
+  return endWith({ unusable });
+}
+
+/**
+ * Ends the process with what it has found.
+ * @param {{ unusable: string } | Life} found
+ * @returns {Promise<never>}
+ */
+function endWith(found) {
+  process.send?.(found, () => process.exit());
   return new Promise(() => undefined);
 }
 
@@ -93,14 +103,22 @@ async function live(module, root, { failure, patienceMs }) {
     /** @type {JudgedStore} */
     const store = await within(open(join(root, NAME)), patienceMs);
     await compare();
+    /** @type {Item[]} */
+    const acknowledged = [];
+    let isStuck = false;
     /** @param {Item} item */
     const add = async (item) => {
+      if (isStuck) return;
       note('add', item.id);
+      const startedAt = performance.now();
       try {
         await within(store.add(item), patienceMs);
         note('acknowledged', item.id);
+        acknowledged.push(item);
       } catch (error) {
         note(`refused (${messageOf(error)})`, item.id);
+        // If nothing fails, one add that never settles says enough.
+        isStuck ||= failure === undefined && performance.now() - startedAt >= patienceMs;
       }
     };
     for (const item of ITEMS.slice(0, -2)) {
@@ -108,6 +126,15 @@ async function live(module, root, { failure, patienceMs }) {
       await compare();
     }
     await Promise.all(ITEMS.slice(-2).map(add));
+    if (failure === undefined) {
+      const items = structuredClone([...(await within(store.all(), patienceMs))]);
+      const lost = acknowledged.find((item) => !items.some((one) => isDeepStrictEqual(one, item)));
+      // Every item would seem to be lost, whatever fails.
+      if (lost !== undefined) {
+        const [wanted, found] = [lost, items].map((value) => JSON.stringify(value).slice(0, 150));
+        await endWith({ unusable: `all() does not return ${wanted} as it was added: ${found}` });
+      }
+    }
     if (store.close !== undefined) await within(store.close(), patienceMs);
   } catch (error) {
     note(`open or close fails (${messageOf(error)})`);
@@ -118,7 +145,7 @@ async function live(module, root, { failure, patienceMs }) {
   await compare();
   /** @type {Life} */
   const life = { steps, unknown: [...unknown], counts, ms };
-  process.send?.(life, () => process.exit());
+  await endWith(life);
 }
 
 /**

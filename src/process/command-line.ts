@@ -118,17 +118,19 @@ const LIKE_ON_OR_OFF = /^(?:on|off|true|false|yes|no|0|1)$/i;
 
 /**
  * Returns the name that was meant, or else --help: one that differs in at most two letters, or that
- * ends with the text, as `etcd-prefix` does with `prefix`.
+ * has the text as one of its words, as `data-file` has `data`.
  */
 function hintFor(text: string, names: readonly string[], dashes: string): string {
   const small = text.toLowerCase();
-  const best = names.find((name) => name.endsWith(`-${small}`)) ?? nearest(small, ['', ...names]);
-  const isMeant = best.endsWith(`-${small}`) || (best !== '' && edits(small, best) <= 2);
+  const isPart = (name: string): boolean => small !== '' && `-${name}-`.includes(`-${small}-`);
+  const best = names.find(isPart) ?? nearest(small, ['', ...names]);
+  const isMeant = isPart(best) || (best !== '' && edits(small, best) <= 2);
   return isMeant ? `did you mean ${dashes}${best}?` : 'see --help';
 }
 
 /** Returns the path of a data file on the line. Adds what is wrong with it, unless it is ''. */
 export function readDataFilePath({ mistakes }: CommandLine, text: unknown, name: string): string {
-  if (text !== '') mistakes.push(...errorTexts(aFile(text, name)));
+  if (text === undefined) mistakes.push(`${name} is missing: see --help`);
+  else if (text !== '') mistakes.push(...errorTexts(aFile(text, name)));
   return pathOf(text) ?? '';
 }

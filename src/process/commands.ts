@@ -180,16 +180,23 @@ data/pets.json, and must not exist.
     const to = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
     return async () => {
       const disk = diskWithProgress(showProgress);
+      let hasGaps = false;
       const tables = line.flags.has('intact')
         ? await loadProvenCommits(disk, from, ({ start, end }) => {
+            hasGaps = true;
             printError(`bytes ${start} to ${end} of ${from} are left out: no mark proves them`);
           })
         : await loadDataFile(disk, from, true);
+      if (hasGaps && tables.pets.length === 0) throw new Error(`${from} ${NOTHING_INTACT}`);
       await makeDataFile(disk, to, tables);
       printPets(print, to, tables);
     };
   },
 };
+
+const NOTHING_INTACT =
+  'has no whole commit, so no data file was made. If it is still JSON, remove the 32 blanks behind ' +
+  'its opening bracket, and import it without --intact';
 
 function printPets(print: (text: string) => void, path: string, { pets }: Tables): void {
   print(`${path}: ${counted(pets.length, 'pet')}, the greatest id is ${pets.lastId}`);

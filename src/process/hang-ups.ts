@@ -35,7 +35,9 @@ export function createHangUps(logger: Logger): HangUps {
       logger('error', 'Kept the API keys in force', { cause: mistakes.join('; ') });
     } else {
       app.setApiKeys(apiKeys);
-      logger('info', 'Read the API keys again', { keys: apiKeys.length });
+      // The names show if it was the right file: a container may still have the one before.
+      const names = apiKeys.flatMap((one) => (typeof one === 'string' ? [] : (one.name ?? [])));
+      logger('info', 'Read the API keys again', { keys: apiKeys.length, names: names.join(' ') });
     }
   };
 

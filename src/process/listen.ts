@@ -54,7 +54,8 @@ export async function listen(
     }
     const isInUse = code === 'EADDRINUSE';
     const socket = isInherited ? 'the inherited socket' : `${host} (${hostName}), port ${port}`;
-    const cause = isInUse ? 'the port is in use' : messageOf(error);
+    const advice = isInherited ? '' : ': stop what uses it, or choose another one (PORT or --port)';
+    const cause = isInUse ? `the port is in use${advice}` : messageOf(error);
     throw new Error(`Cannot listen on ${socket}: ${cause}`);
   }
   // From here on an error is a failed accept, for example ENOBUFS. The next one may succeed, so it

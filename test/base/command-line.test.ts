@@ -60,6 +60,8 @@ const SERVICE_LINES: readonly (readonly [string, ...string[]])[] = [
   ['--api-key=--SECRET', 'Unknown option --api-key: see --help'],
   ['--api-key --SECRET', 'Unknown option --api-key: see --help', IN_2],
   ['--memory SECRET', 'Unexpected argument 2: see --help'],
+  ['--body 9', 'Unknown option --body: did you mean --body-limit?'],
+  ['--=x', 'Unknown option in argument 1: see --help'],
   ['--prot 8080', 'Unknown option --prot: did you mean --port?'],
   ['--bodylimit 9', 'Unknown option --bodylimit: did you mean --body-limit?'],
   ['make-kee', `${NO_COMMAND}: did you mean make-key?`],

@@ -295,6 +295,10 @@ test('A wrong response or an error is a PetStoreError, which says what is wrong'
   }
   const { client } = scriptedClient([answers(200, PET_TEXT), () => Response.error()]);
   await assert.rejects(client.listPets(), { message: 'The response is not an array' });
+  // A development server's proxy sends such a 500 for a response that was lost.
+  const proxied = scriptedClient([answers(500, 'Internal Server Error')]).client;
+  const message = /no Error body; whether the pet was added is not known$/;
+  await assert.rejects(proxied.createPet(REX), { code: 'unexpected_status', message });
   // A browser hides the status of a redirect.
   await assert.rejects(client.listPets(), { status: undefined, message: /redirect/ });
 });

@@ -159,7 +159,8 @@ test('A halted process keeps its lock, and another one gets a file of its own if
   const scene = await openScene(t);
   const load = await scene.underLoad();
   scene.service.child.kill('SIGSTOP');
-  const refused = /^petstore: \S+\.json is in use already: another process has locked it\n$/;
+  const refused =
+    /^petstore: \S+\.json is in use already: another process, or another app of this one, has locked it\n$/;
   await assertRefused(startOn(t, scene.dataFile), refused);
   fs.rmSync(scene.dataFile);
   const second = await openScene(t, scene.folder);

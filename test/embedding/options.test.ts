@@ -13,7 +13,7 @@ const store = createMemoryStore();
 
 const FILE = 'dataFile must be the path of a file, without a slash at its end, or its file: URL';
 const NO_STRING = 'must have a string as its key';
-const STORE = 'store must be a PetStore with list, get, create, count, unreadiness and close';
+const STORE = 'store must be a PetStore, and has no';
 const LIMIT = 'bodyLimitBytes must be an integer from 1 to 5242880, not …';
 const PREFIX = 'prefix must be segments such as /shop, not …';
 
@@ -29,8 +29,13 @@ testWrongOptions([
   ),
   [{ log: console }, 'log must be a function, not an object'],
   [{ timeOfDay: 5 }, 'timeOfDay must be a function, not 5'],
-  [{ store: {} }, `${STORE}, not an object`],
-  [{ store: { ...store, get: 1 } }, `${STORE}, not …`],
+  [{ store: {} }, `${STORE} list, get, create, count, unreadiness, close`],
+  [{ store: { ...store, get: 1 } }, `${STORE} get`],
+  [{ store: 'pets.db' }, 'store must be a PetStore, not …'],
+  [
+    { store: Promise.resolve(store) },
+    `${STORE} list, get, create, count, unreadiness, close: it is a promise, so await it`,
+  ],
   [withoutStore({}), 'dataFile is required, or memory, etcd or store'],
   [withoutStore({ memory: 'pets.json' }), 'memory must be true or an object with dataFile, not …'],
   [

@@ -40,11 +40,13 @@ export function openSqliteStore(path) {
       }
     },
     async get(id) {
-      const row = find.get(id);
+      const row = read(() => find.get(id));
       return row && toPet(row);
     },
     async list({ limit, status, after = 0n }) {
-      const rows = status ? listOf.all(status, after, limit + 1) : listAll.all(after, limit + 1);
+      const rows = read(() =>
+        status ? listOf.all(status, after, limit + 1) : listAll.all(after, limit + 1),
+      );
       const text = petstore.formatPets(rows.slice(0, limit).map((row) => toPet(row).text));
       return { text, next: rows.length > limit ? rows[limit - 1].id : undefined };
     },
@@ -58,6 +60,15 @@ export function openSqliteStore(path) {
       isClosed = true;
     },
   };
+}
+
+/** Throws what the service answers with a 503. */
+function read(query) {
+  try {
+    return query();
+  } catch (error) {
+    throw new petstore.StoreUnavailableError(`SQLite failed: ${error.message}`);
+  }
 }
 
 function toPet({ id, members }) {

@@ -176,6 +176,13 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '4.1/pages-filter a Link to the next page loses the filter': linkedAs((link) =>
     link.replace(/status=\w+&?/, ''),
   ),
+  '4.1/pages-filter a page of a filtered list leaves out a pet': {
+    list: (pets, query) => {
+      const isWhole = query.status === undefined || query.page === 0;
+      return pageOf(isWhole ? pets : pets.filter((_pet, index) => index % 8 !== 7), query);
+    },
+    reply: linked,
+  },
   '4.1/pages-address a Link leads to the host behind the proxy': linkedAs((link) =>
     link.replace('<', '<http://backend:3000'),
   ),
@@ -342,6 +349,13 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     keep(pets, pet) {
       plainRules.keep(pets, pet);
       if (pets.size > 110) pets.delete(pets.keys().next().value!);
+    },
+  },
+  '4.2/stays each pet is forgotten when twenty others came, but not the first 130': {
+    newId: countUp(),
+    keep(pets, pet) {
+      plainRules.keep(pets, pet);
+      if (pet.id > 150n) pets.delete(pet.id - 20n);
     },
   },
   '4.2/stays the lists forget what is older than the newest 150': {

@@ -63,9 +63,14 @@ for (const [name, losses] of Object.entries(LOSSES)) {
 
 test('The judge names a call that it does not know, and says nothing about a store without acknowledged items', async (t) => {
   const copies = `import { copyFile, writeFile } from 'node:fs/promises';
+const items = [];
 export const open = (path) => ({
-  async add() { await writeFile(path, '[]'); await copyFile(path, path + '.copy').catch(() => 0); },
-  all: () => [],
+  async add(item) {
+    await writeFile(path, '[]');
+    await copyFile(path, path + '.copy').catch(() => 0);
+    items.push(item);
+  },
+  all: () => items,
 });`;
   const refuses = `export const open = () => ({ add: () => Promise.reject(new Error('Full')), all: () => [] });`;
   const copied = await judge(t, copies);
@@ -75,6 +80,20 @@ export const open = (path) => ({
   assert.match(refused.stderr, / acknowledges nothing, .*: refused \(Full\)\n$/);
   assert.equal(refused.stdout, '');
   assert.equal(refused.code, 2);
+});
+
+test('The judge says nothing about a store whose items come back in another form', async (t) => {
+  const trims = `import fs from 'node:fs';
+export const open = (path) => {
+  const items = fs.existsSync(path) ? JSON.parse(fs.readFileSync(path, 'utf8')) : [];
+  return {
+    async add(item) { items.push(item); fs.writeFileSync(path, JSON.stringify(items)); },
+    all: () => items.map(({ text }) => text),
+  };
+};`;
+  const { code, stdout, stderr } = await judge(t, trims);
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /: all\(\) does not return \{"id":1,.* as it was added: \["item 1 /);
 });
 
 /** Runs the judge on a module with this text. */

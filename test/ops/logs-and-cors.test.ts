@@ -100,16 +100,19 @@ test('A log entry is one line of JSON, with bigints as text, and long texts trun
   assert.doesNotMatch(lines.join(''), /[\r\n]/);
 });
 
-test('Without an access log, responses have no request id, and a log that throws does no harm', async (t) => {
+test('Without an access log, responses have no request id, and a log that throws or rejects does no harm', async (t) => {
   const log = (): never => {
     throw new Error('The log is broken');
   };
+  const rejects = async (): Promise<never> => log();
   const { service, entries } = await start(t, { accessLog: false });
   assert.equal((await service.fetch('/v1/pets')).headers.get('x-request-id'), null);
   assert.deepEqual(entries, []);
-  const broken = (await start(t, { log })).service;
-  assert.equal((await broken.fetch('/v1/pets')).status, 200);
-  assert.equal((await broken.fetch('/v1/none')).status, 404);
+  for (const broken of [log, rejects]) {
+    const { service } = await start(t, { log: broken });
+    assert.equal((await service.fetch('/v1/pets')).status, 200);
+    assert.equal((await service.fetch('/v1/none')).status, 404);
+  }
 });
 
 test('A failure of the service is logged with its cause and the request', async (t) => {

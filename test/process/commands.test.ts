@@ -55,6 +55,8 @@ for (let pets = 0; pets < 2; pets += 1) await used.create(REX);
 const IN_USE = fs.readFileSync(at('used.json'));
 const CHANGED = Buffer.from(WHOLE);
 CHANGED[WHOLE.indexOf(',{"id":2') + 12]! ^= 1;
+const ALL_CHANGED = Buffer.from(WHOLE);
+for (const id of [1, 2, 3]) ALL_CHANGED[WHOLE.indexOf(`{"id":${id},`) + 12]! ^= 1;
 const array = (...pets: readonly string[]): string => `[${pets.join()}]`;
 const WITHOUT_ID = '{"name":"Rex","categoryId":7}';
 const OLD_HEADER = '00000000 00000000 {"journal":1,"data":0}\n';
@@ -64,6 +66,7 @@ const FILES: Readonly<Record<string, string | Buffer>> = {
   'torn.json': IN_USE.subarray(0, -40),
   'short.json': IN_USE.subarray(0, -2),
   'changed.json': CHANGED,
+  'all-changed.json': ALL_CHANGED,
   'empty.json': '',
   'text.json': 'pets',
   'array.json': array(petText(3), petText(7)),

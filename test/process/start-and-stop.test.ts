@@ -180,7 +180,8 @@ test('If the port is in use, the start is refused in one line, and no file is ma
   const port = await listen(other);
   const dataFile = join(tempDir(t), 'pets.json');
   const service = startFor(t, ['--port', String(port), '--data-file', dataFile]);
-  const line = `Cannot listen on 127.0.0.1 \\(HOST or --host\\), port ${port}: the port is in use`;
+  const advice = 'stop what uses it, or choose another one \\(PORT or --port\\)';
+  const line = `Cannot listen on 127.0.0.1 \\(HOST or --host\\), port ${port}: the port is in use: ${advice}`;
   await assertRefused(service, new RegExp(`^petstore: ${line}\n$`));
   assert.equal(existsSync(dataFile), false);
 });
@@ -338,7 +339,7 @@ test('SIGHUP reads the API keys file again, and a bad file changes nothing', asy
     await logged(service, event);
   };
   assert.deepEqual(await state(), [200, 401, 200]);
-  await reload('shop-2: key-new\n', '"Read the API keys again"');
+  await reload('shop-2: key-new\n', '"Read the API keys again","keys":2,"names":"shop-2"');
   assert.deepEqual(await state(), [401, 200, 200]);
   await reload('shop-2: key-new\nshop-2: key-old\n', '"Kept the API keys in force"');
   const mistake = `line 2 of --api-keys-file (${keysFile}) repeats the name of line 1`;

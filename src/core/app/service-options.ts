@@ -14,6 +14,7 @@ import {
   condition,
   matching,
   memberErrors,
+  mustBe,
   type Check,
   type OptionError,
 } from '../base/option-error.ts';
@@ -90,13 +91,15 @@ export function integer(min: number, max: number, where = ''): Check {
   });
 }
 
-export const aStore: Check = condition(
-  'a PetStore with list, get, create, count, unreadiness and close',
-  (value) => {
-    const methods = ['list', 'get', 'create', 'count', 'unreadiness', 'close'];
-    return isObject(value) && methods.every((name) => typeof value[name] === 'function');
-  },
-);
+export const aStore: Check = (value, option) => {
+  if (!isObject(value)) return [mustBe(option, 'a PetStore', value)];
+  const methods = ['list', 'get', 'create', 'count', 'unreadiness', 'close'];
+  const missing = methods.filter((name) => typeof value[name] !== 'function');
+  if (missing.length === 0) return [];
+  const advice = value instanceof Promise ? ': it is a promise, so await it' : '';
+  const sentence = `must be a PetStore, and has no ${missing.join(', ')}${advice}`;
+  return [{ option, sentence }];
+};
 
 /** A page of 100 bodies has to fit into one string, which has at most 512 MiB in V8. */
 const MAX_BODY_LIMIT_BYTES: number = 5 << 20;

@@ -22,7 +22,9 @@ export const warningLogger: Logger = (level, event, { cause } = {}) => {
 export function safeLogger(logger: Logger): Logger {
   return (...entry) => {
     try {
-      logger(...entry);
+      const returned: unknown = logger(...entry);
+      // TypeScript takes an async function for one that returns nothing.
+      if (returned instanceof Promise) returned.catch(() => undefined);
     } catch {
       // There is no other place to report it.
     }

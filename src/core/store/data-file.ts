@@ -401,6 +401,7 @@ export function unfinishedPath(path: string, bits: number): string {
 }
 
 export const CHANGED = 'Another program has changed or replaced the data file';
+export const FOLDER_CHANGED = 'The folder of the data file was removed, moved or replaced';
 export const REMOVED = 'The data file was removed, or its folder was moved';
 export const CHANGED_WHILE_READ = 'Another program changed the data file while it was read';
 

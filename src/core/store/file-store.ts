@@ -61,6 +61,7 @@ import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
 import type { Tables } from './tables.ts';
 import {
   CHANGED,
+  FOLDER_CHANGED,
   createDataFile,
   NotOursError,
   REMOVED,
@@ -420,15 +421,15 @@ export class FileStore implements PetStore {
    */
   async #ourFile(files: readonly DataFile[]): Promise<DataFile | undefined> {
     const { disk, path, folder } = this.#deps;
-    const isNothing = disk.stat(path) === undefined;
-    let isRemoved = isNothing && isSameFile(disk.stat(dirname(path)), folder);
+    const isFolderOurs = isSameFile(disk.stat(dirname(path)), folder);
+    let isRemoved = isFolderOurs && disk.stat(path) === undefined;
     for (const file of files) {
       const answer = await file.checkLinks();
       if (answer === 'ours') return file;
       if (answer === 'removed') isRemoved = true;
     }
     if (isRemoved) return undefined;
-    throw new NotOursError(CHANGED);
+    throw new NotOursError(isFolderOurs ? CHANGED : FOLDER_CHANGED);
   }
 
   /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */

@@ -229,7 +229,9 @@ async function lockBeside(path: string): Promise<FileHandle> {
   const how = flags.O_RDWR | flags.O_CREAT | WINDOWS_EXLOCK;
   return openRegular(path, how).catch((error: unknown) => {
     if (codeOf(error) !== 'EBUSY') throw error;
-    throw new Error(`${path} is in use already: another process has locked it`);
+    throw new Error(
+      `${path} is in use already: another process, or another app of this one, has locked it`,
+    );
   });
 }
 

@@ -85,7 +85,10 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
   const end = count === 0 ? WITHOUT_PETS : BEHIND_PETS;
   if (!unread.atEnd || !end.test(unread.bytes.toString('latin1'))) {
     assertUtf8(path, unread.bytes, unread.position);
-    report(`at byte ${unread.position} neither a pet nor the end of the array follows`);
+    const behind = count === 0 ? '' : `behind pet ${count}, `;
+    const guess = 'is a comma, a quote or a bracket missing?';
+    const nothing = 'neither a pet nor the end of the array follows';
+    report(`${behind}at byte ${unread.position} ${nothing}: ${guess}`);
   }
   if (mistakeCount > 0) {
     const more = mistakeCount - mistakes.length;

@@ -93,7 +93,9 @@ async function readCommitted(source: Source, word: Word): Promise<DataFileConten
   const end = later > 0 ? undefined : await judgeEnd(source, chain.end, tables.pets.lastId);
   if (end === undefined || (word === 'clean' && end !== 'whole')) {
     const proven = length + later;
-    const advice = `To leave out the rest, the command import --intact takes out these ${proven}`;
+    const advice =
+      'To leave out the rest, move the file away: the command import --intact takes these ' +
+      `${proven} out of it`;
     throw new DamagedFileError(
       path,
       `what begins in line ${2 + length}, at byte ${chain.end}, is not as it was written`,

@@ -118,7 +118,9 @@ async function takeLock({ path, clock }: StoreDeps, file: DiskFile): Promise<voi
     if (await file.lock('exclusive')) return;
     await clock.sleep(LOCK_PAUSE_MS);
   }
-  throw new Error(`${path} is in use already: another process has locked it`);
+  throw new Error(
+    `${path} is in use already: another process, or another app of this one, has locked it`,
+  );
 }
 
 /** Reads the locked file, and makes it durable, or puts a new one in its place. */
@@ -273,7 +275,7 @@ async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
 
 /** What to do, by the state of the data file: what does not exist cannot be gone on with. */
 const ADVICE = {
-  missing: 'Give the saved file the name of the data file',
+  missing: 'Give the saved file the name of the data file; or move it away, to begin without pets',
   unreadable: 'Move the data file away, and give the saved file its name',
   readable:
     'Move the saved file away, to go on with the data file; or move the data file away, and give ' +

@@ -225,5 +225,5 @@ function readNext(response: ServiceResponse, url: URL, baseUrl: URL): string | u
   if (isBelow(baseUrl, next)) return next.href;
   const elsewhere = next.origin === baseUrl.origin ? 'another path' : cut(next.origin);
   const message = `The next page is at ${elsewhere}, not below ${baseUrl.href}, and is not fetched`;
-  throw invalidAnswer(message, status);
+  throw invalidAnswer(`${message}: a proxy must pass paths unchanged (--prefix)`, status);
 }

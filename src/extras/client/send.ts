@@ -128,7 +128,7 @@ async function sendOnce(
   }
   const { status } = received;
   if (status === (body === null ? 200 : 201)) return received;
-  const error = withBaseUrlHint(request, errorFrom(received, apiKey));
+  const error = withHint(request, errorFrom(received, apiKey));
   return { error, mayBeSent: true, retryAfter: received.headers.get('Retry-After') };
 }
 
@@ -191,12 +191,19 @@ function isBeforeSending(cause: Cause | undefined): boolean {
 
 const BEFORE_SENDING: RegExp = /^UND_ERR_CONNECT|^ConnectionRefused$|^(?!ERR_SSL).*(?:CERT|VERIFY)/;
 
-/** With the right base URL no request gets 404 or 405, except getPet for an unknown id. */
-function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
+/**
+ * With the right base URL no request gets 404 or 405, except getPet for an unknown id. Of another
+ * response that is not the service's own, such as a proxy's 500 for a lost one, the message says
+ * what it means for a pet.
+ */
+function withHint(request: PetStoreRequest, error: PetStoreError): PetStoreError {
   const { code, message, status } = error;
   const isElsewhere = status === 404 || status === 405;
-  if (!isElsewhere || (operation === 'getPet' && code === 'not_found')) return error;
-  return new PetStoreError(code, `${message}; ${BASE_URL_HINT}`, status);
+  if (isElsewhere && !(request.operation === 'getPet' && code === 'not_found')) {
+    return new PetStoreError(code, `${message}; ${BASE_URL_HINT}`, status);
+  }
+  if (code !== 'unexpected_status') return error;
+  return new PetStoreError(code, `${message}${effect(request, true)}`, status);
 }
 
 const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';

@@ -200,6 +200,10 @@ function testClose(open: OpenForTest): void {
     if (hasKeys(store)) await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
     assert.equal(typeof store.unreadiness(), 'string');
     assert.equal(store.count().total, 1);
+    for (const read of [store.get(1n), store.list({ limit: 1 })]) {
+      // A store may still read from memory.
+      await read.catch((error: unknown) => assert.ok(error instanceof StoreUnavailableError));
+    }
   });
 }
 

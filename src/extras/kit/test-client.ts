@@ -297,21 +297,26 @@ export class TestClient {
   ): Promise<ServiceResponse> {
     const url = new URL(`${this.target.baseUrl}${path}`);
     const line = `${method} ${url.pathname}${url.search}`;
+    const isWhole = body === undefined || body instanceof Uint8Array;
     const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
-    const sent = messageText(line, headers, text, this.target.headers);
+    const shownHeaders = new Headers(headers);
+    if (!isWhole) shownHeaders.set('Transfer-Encoding', 'chunked');
+    const sent = messageText(line, shownHeaders, text, this.target.headers);
     const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
+    let begun = '';
     try {
       const signal = AbortSignal.timeout(timeoutMs);
       const init = { method, headers, signal, redirect: 'manual', duplex: 'half' } as const;
       const response = await fetch(url, body === undefined ? init : { ...init, body });
       const { status } = response;
+      begun = `${messageText(`status ${status}`, response.headers, '')}\nthen `;
       const text = await textOf(response);
       const received = messageText(`status ${status}`, response.headers, text);
       this.lastExchange = { sent, received };
       return { path, status, headers: response.headers, text };
     } catch (error) {
       const reason = reasonOf(error, timeoutMs, url);
-      this.lastExchange = { sent, received: reason };
+      this.lastExchange = { sent, received: `${begun}${reason}` };
       throw new NoResponse(reason);
     }
   }

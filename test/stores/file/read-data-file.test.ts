@@ -70,14 +70,15 @@ for (const [what, [text, lines]] of Object.entries(ARRAYS)) {
 
 const NO_DATA_FILE = 'pets.json is not a petstore data file, which is a JSON array of pets';
 const NO_LIST = 'pets.json is not a list of pets. It was left as it is:\n  ';
-const NEITHER = 'at byte 38 neither a pet nor the end of the array follows';
+const NEITHER =
+  'behind pet 1, at byte 38 neither a pet nor the end of the array follows: is a comma,';
 const REFUSED: Readonly<Record<string, readonly [text: string | Buffer, start: string]>> = {
   'is empty': ['', 'pets.json is damaged: it was cut, or a copy failed'],
   'has a byte order mark': [`\ufeff[${REX}]`, NO_DATA_FILE],
   'is an object': ['{}', NO_DATA_FILE],
   'is null': [' null', NO_DATA_FILE],
   'begins with a zero': [`\0[${REX}]`, NO_DATA_FILE],
-  'is UTF-16': [Buffer.from(`[${REX}]`, 'utf16le'), `${NO_LIST}${NEITHER.replace('38', '0')}`],
+  'is UTF-16': [Buffer.from(`[${REX}]`, 'utf16le'), `${NO_LIST}at byte 0 neither`],
   'is cut within a pet': [`[\n${REX},\n{"id":2,"na`, `${NO_LIST}${NEITHER}`],
   'is cut behind a comma': [`[\n${REX},\n`, `${NO_LIST}${NEITHER}`],
   'has a comma too many': [`[\n${REX},\n]`, `${NO_LIST}${NEITHER}`],

@@ -50,7 +50,7 @@ test(
     const path = join(folder, 'pets.json');
     symlinkSync('pets.json', join(folder, 'other.json'));
     const store = await openFileStore({ path });
-    const message = `${path} is in use already: another process has locked it`;
+    const message = `${path} is in use already: another process, or another app of this one, has locked it`;
     await assert.rejects(openFileStore({ path }), { message });
     await assert.rejects(openFileStore({ path: join(folder, 'other.json') }), { message });
     assert.equal(await isUnlocked(nodeDisk, path), false);
