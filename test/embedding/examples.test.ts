@@ -83,10 +83,16 @@ test('The program on the page for mocking is late, refuses, loses a response, an
   };
   assert.match(await ask('', 'Ann'), /^201 \{"id":3,/);
   assert.match(await ask('delay', 'Bob'), /^201 \{"id":4,/);
-  assert.equal(await ask('unavailable', 'Cat'), '503 ');
+  assert.match(await ask('unavailable', 'Cat'), /^503 \{"code":"unavailable",.*"status":503\}$/);
+  for (const unknown of ['unavailble', 'constructor']) {
+    assert.match(await ask(unknown), /^400 .*X-Mock must be one of delay,unavailable,lost,reset/);
+  }
   assert.equal(await ask('lost', 'Dan'), 'lost');
   assert.match(await ask(''), /^200 [^]*"Ann"[^]*"Bob"[^]*"Dan"[^{]*$/);
   assert.equal(await ask('reset'), '204 ');
+  assert.match(await ask(''), /^200 [^]*"Rex"[^]*"Mia"[^{]*$/);
+  writeFileSync(join(folder, 'sample.json'), '[{"name":"Eve"}]');
+  assert.match(await ask('reset'), /^500 .*pet 1: categoryId is required/);
   assert.match(await ask(''), /^200 [^]*"Rex"[^]*"Mia"[^{]*$/);
 });
 

@@ -469,6 +469,10 @@ inBrowser('A name is text: it cannot make the page high, hide anything or be mar
   );
   await shows('typeof hit + document.images.length', 'undefined0');
   // A long name is shown whole on demand, in a part of its own that scrolls.
+  await shows(
+    `${NAMES}.slice(0, 3).map((cell) => cell.textContent.slice(-19))`,
+    long.map((name) => ` … (${name.length} characters)`.slice(-19)),
+  );
   for (const row of [1, 3]) {
     await browser.click(`tr:nth-child(${row}) td summary`);
     const whole = `document.querySelector('tr:nth-child(${row}) td p').textContent`;
