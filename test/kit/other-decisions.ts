@@ -71,7 +71,7 @@ export function linked(reply: Reply, { url = '', method }: IncomingMessage): Rep
 export function linkAfter(target: string): string {
   const { pathname, searchParams } = new URL(target, 'http://host');
   searchParams.set('page', String(Number(searchParams.get('page') ?? '0') + 1));
-  return `<${pathname}?${searchParams}>; rel="next"`;
+  return `<${pathname}?${searchParams}>; title="a, b; rel=x"; rel="next"`;
 }
 
 export const thirdDecisions: Partial<Rules> = {
@@ -119,7 +119,7 @@ export const otherForms: Partial<Rules> = {
   reply(right, request) {
     const { body, fields, ...reply } = linked(right, request);
     const { Link, ...others } = fields ?? {};
-    const link = Link === undefined ? {} : { Link: Link.replaceAll('"', '') };
+    const link = Link === undefined ? {} : { Link: Link.replace('"next"', 'next') };
     const text = body && pretty(stringifyExactJson(body));
     return { ...reply, body: text, fields: { ...others, ...link } };
   },

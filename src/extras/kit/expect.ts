@@ -34,6 +34,8 @@ export function assertEqual(actual: unknown, expected: unknown, what: string): v
 
 /** Returns a value on one line, with bigints as JSON numbers. */
 function shown(value: unknown): string {
+  // An integer beyond int64, which inspect would round.
+  if (Number.isInteger(value)) return String(BigInt(value as number));
   const options = { breakLength: Infinity, compact: true, depth: 5, maxArrayLength: 20 };
   return cut(inspect(value, options).replace(/(?<=[0-9])n\b/g, ''), 200);
 }
@@ -301,10 +303,13 @@ export function nextPage(client: TestClient, { headers }: ServiceResponse): URL 
   const isReadable = links.map(([link]) => link).join('') === field;
   assert.ok(isReadable, 'expected a Link that can be read (RFC 8288)');
   const next = links.find(([, , parameters = '']) => {
-    const [, quoted, token = ''] = REL.exec(parameters) ?? [];
-    const relations = (quoted ?? token).toLowerCase().split(/[ \t]+/);
+    const pairs = Array.from(parameters.matchAll(PARAMETER), ([, name, quoted, token]) => {
+      return { name: name!.toLowerCase(), value: quoted ?? token ?? '' };
+    });
+    const relations = pairs.find(({ name }) => name === 'rel')?.value.toLowerCase() ?? '';
     // A link with an anchor is about another resource.
-    return relations.includes('next') && !/;[ \t]*anchor\b/i.test(parameters);
+    const isElsewhere = pairs.some(({ name }) => name === 'anchor');
+    return relations.split(/[ \t]+/).includes('next') && !isElsewhere;
   });
   if (next === undefined) return undefined;
   const base = `${client.target.baseUrl}/pets`;
@@ -315,8 +320,8 @@ export function nextPage(client: TestClient, { headers }: ServiceResponse): URL 
 /** A link with its target and its parameters, and the comma behind it. */
 const LINK: RegExp =
   /[ \t,]*<([^>]*)>((?:[ \t]*;[ \t]*[^\s"(),/:;<=>?@[\\\]{}]*(?:[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s",;]+))?)*)[ \t]*(?:,[ \t,]*|$)/gy;
-/** The first rel of a link's parameters. */
-const REL: RegExp = /;[ \t]*rel[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))/i;
+/** A parameter of a link: its name, and its value in quotes or as a token. */
+const PARAMETER: RegExp = /;[ \t]*([^\s=;]*)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+)))?/g;
 
 /** Asserts that a client may send its API key to the address. */
 export function assertBelowBase({ target }: TestClient, { href }: URL): void {
