@@ -4,11 +4,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { freePort } from '../support/http/service.ts';
 import { end, portOf, runNode, startProgram } from '../support/process/process.ts';
 import { run } from '../support/process/program.ts';
 import { readText, ROOT } from '../support/project.ts';
@@ -106,5 +107,48 @@ test(
     assert.equal((await fetch(await url(), { method: 'POST', headers, body })).status, 201);
     container('restart', id);
     assert.match(await (await fetch(await url(), { headers })).text(), /"name":"Rex"/);
+  },
+);
+
+const composer = [['docker', 'compose'], ['podman-compose']].find(
+  ([name, ...words]) => run(name!, [...words, 'version'], HOME).status === 0,
+);
+const skipCompose = skip || (composer === undefined && 'no docker compose or podman-compose');
+
+test(
+  'The compose file builds and runs it, and keeps its pets',
+  { skip: skipCompose },
+  async (t) => {
+    const port = await freePort();
+    const file = join(tempDir(t), 'compose.yaml');
+    const own = COMPOSE.replace('context: ..', `context: ${ROOT}`);
+    writeFileSync(file, own.replace('127.0.0.1:8080:', `127.0.0.1:${port}:`));
+    const [name, ...words] = composer!;
+    const project = `petstore-test-${port}`;
+    const compose = (...args: readonly string[]): void => {
+      const env = { ...HOME, PETSTORE_API_KEYS: 'key' };
+      const { status, text } = run(name!, [...words, '-p', project, '-f', file, ...args], env);
+      assert.equal(status, 0, text);
+    };
+    const pets = async (init: RequestInit = {}): Promise<string> => {
+      const url = `http://127.0.0.1:${port}/v1/pets`;
+      for (;;) {
+        const response = await fetch(url, { headers, ...init }).catch(() => undefined);
+        // While it starts, it answers with 503.
+        if (response !== undefined && response.status !== 503) return response.text();
+        assert.match(run(tool!, ['ps', '--format', '{{.Names}}'], HOME).text, new RegExp(project));
+        await sleep(200);
+      }
+    };
+    const headers = { Authorization: 'Bearer key' };
+    try {
+      compose('up', '--build', '-d');
+      await pets({ method: 'POST', body: Buffer.from('{"name":"Rex","categoryId":7}') });
+      compose('down');
+      compose('up', '-d');
+      assert.match(await pets(), /^\[\{"id":1,"name":"Rex"/);
+    } finally {
+      compose('down', '-v');
+    }
   },
 );
