@@ -83,7 +83,22 @@ test('An invalid call for the pets is refused with the reason', async (t) => {
     await assert.rejects(app.pets.create(wrong as never), /^TypeError: A pet must be an object/);
   }
   await assert.rejects(app.pets.list('sold' as never), /^TypeError: A query must be an object/);
-  await assert.rejects(app.pets.all(7 as never).next(), /^TypeError: A query must be an object/);
+  await assert.rejects(app.pets.all(7 as never).next(), /^TypeError: A query of all must be an /);
+  const { total } = await app.pets.count();
+  for (const [call, message] of [
+    [
+      app.pets.list({ statu: 'sold' } as never),
+      'A query may have limit, status, after, and no statu',
+    ],
+    [app.pets.all({ limit: 5 } as never).next(), 'A query of all may have status, and no limit'],
+    [
+      app.pets.create(rex, { idempotencykey: 'k' } as never),
+      'The second argument may have idempotencyKey, and no idempotencykey',
+    ],
+  ] as const) {
+    await assert.rejects(call, { name: 'TypeError', message });
+  }
+  assert.equal((await app.pets.count()).total, total);
   const range = 'must be from -9223372036854775808 to 9223372036854775807, not 9223372036854775808';
   await assert.rejects(app.pets.get(2n ** 63n), { name: 'RangeError', message: `id ${range}` });
   await assert.rejects(app.pets.create({ ...rex, categoryId: 2n ** 63n }), InvalidPetError);

@@ -67,7 +67,7 @@ export function createPetAccess(
   hashKey: (idempotencyKey: string) => string,
 ): PetAccess {
   const list = async (query: PetQuery = {}): Promise<PetAccessPage> => {
-    assertObject('A query', query);
+    assertNames('A query', query, ['limit', 'status', 'after']);
     const { limit = DEFAULT_LIMIT, status, after } = query;
     checkQuery(limit, status, after);
     const afterId = after === undefined ? undefined : BigInt(after);
@@ -77,7 +77,7 @@ export function createPetAccess(
   return {
     list,
     async *all(query = {}) {
-      assertObject('A query', query);
+      assertNames('A query of all', query, ['status']);
       const { status } = query;
       let after: bigint | undefined;
       do {
@@ -90,8 +90,11 @@ export function createPetAccess(
       const pet = await storeForRead().get(toInt64('id', id));
       return pet === undefined ? undefined : parsePet(pet.text);
     },
-    async create(pet, { idempotencyKey } = {}) {
+    async create(pet, options = {}) {
       assertObject('A pet', pet);
+      // With a misspelt key a second call would store a second pet.
+      assertNames('The second argument', options, ['idempotencyKey']);
+      const { idempotencyKey } = options;
       const { name, categoryId, status } = pet;
       const store = storeForCreate();
       // The store checks the values.
@@ -112,6 +115,13 @@ export function createPetAccess(
 function assertObject(what: string, value: unknown): void {
   if (isObject(value)) return;
   throw new TypeError(`${what} must be an object, not ${quoteValue(value)}`);
+}
+
+function assertNames(what: string, value: object, names: readonly string[]): void {
+  assertObject(what, value);
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${what} may have ${names.join(', ')}, and no ${unknown}`);
 }
 
 function checkQuery(limit: unknown, status: unknown, after: unknown): void {
