@@ -228,6 +228,13 @@ test('Invalid arguments are refused before anything is sent', async () => {
   await assert.rejects(client.createPet(newPet), new TypeError('name must be a string'));
   await assert.rejects(client.listPets({}, { timeoutMs: -1 }), TypeError);
   await assert.rejects(client.getPet(1, { retries: -0.5 }), TypeError);
+  const options = 'signal, timeoutMs, retries, idempotencyKey';
+  await assert.rejects(client.createPet(REX, { idempotencykey: 'k' } as never), {
+    name: 'TypeError',
+    message: `The options of createPet may have ${options}, and no idempotencykey`,
+  });
+  const message = 'A query may have limit, status, after, and no statu';
+  await assert.rejects(client.listPets({ statu: 'sold' } as never), { name: 'TypeError', message });
   assert.equal(sent.length, 0);
 });
 

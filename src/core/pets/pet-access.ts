@@ -8,10 +8,12 @@ import { isObject } from '../base/exact-json.ts';
 import { findInt64Error, toInt64, type Int64 } from '../base/int64.ts';
 import { quoteValue } from '../base/quote.ts';
 import {
+  assertNames,
   isPetStatus,
   DEFAULT_LIMIT,
   EXPECTED_STATUS,
   MAX_LIMIT,
+  QUERY_NAMES,
   type Pet,
   type PetInput,
   type PetQuery,
@@ -67,7 +69,8 @@ export function createPetAccess(
   hashKey: (idempotencyKey: string) => string,
 ): PetAccess {
   const list = async (query: PetQuery = {}): Promise<PetAccessPage> => {
-    assertNames('A query', query, ['limit', 'status', 'after']);
+    assertObject('A query', query);
+    assertNames('A query', query, QUERY_NAMES);
     const { limit = DEFAULT_LIMIT, status, after } = query;
     checkQuery(limit, status, after);
     const afterId = after === undefined ? undefined : BigInt(after);
@@ -77,6 +80,7 @@ export function createPetAccess(
   return {
     list,
     async *all(query = {}) {
+      assertObject('A query', query);
       assertNames('A query of all', query, ['status']);
       const { status } = query;
       let after: bigint | undefined;
@@ -115,13 +119,6 @@ export function createPetAccess(
 function assertObject(what: string, value: unknown): void {
   if (isObject(value)) return;
   throw new TypeError(`${what} must be an object, not ${quoteValue(value)}`);
-}
-
-function assertNames(what: string, value: object, names: readonly string[]): void {
-  assertObject(what, value);
-  const unknown = Object.keys(value).find((name) => !names.includes(name));
-  if (unknown === undefined) return;
-  throw new TypeError(`${what} may have ${names.join(', ')}, and no ${unknown}`);
 }
 
 function checkQuery(limit: unknown, status: unknown, after: unknown): void {

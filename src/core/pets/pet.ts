@@ -69,3 +69,15 @@ export function joinMembers({ name, categoryId, status }: NewPet): string {
   const statusMember = status === undefined ? '' : `,"status":"${status}"`;
   return `"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusMember}`;
 }
+
+export const QUERY_NAMES: readonly (keyof PetQuery)[] = ['limit', 'status', 'after'];
+
+/**
+ * Throws a TypeError if a value has other members than these. Nothing else would show a misspelt
+ * `idempotencyKey`, until a retry stores a second pet.
+ */
+export function assertNames(what: string, value: object, names: readonly string[]): void {
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${what} may have ${names.join(', ')}, and no ${unknown}`);
+}

@@ -9,7 +9,9 @@ import { toInt64, type Int64 } from '../../core/base/int64.ts';
 import { findLink } from './link-header.ts';
 import { cut, quoteValue } from '../../core/base/quote.ts';
 import {
+  assertNames,
   MAX_LIMIT,
+  QUERY_NAMES,
   stringifyPet,
   type Pet,
   type PetInput,
@@ -132,12 +134,16 @@ export function createClient(options: ClientOptions): PetStoreClient {
   const sendRequest: typeof fetch = (...request) => (given ?? fetch)(...request);
 
   const call = (request: PetStoreRequest, options: CallOptions = {}): Promise<ServiceResponse> => {
+    const { operation } = request;
+    const more = operation === 'createPet' ? ['idempotencyKey'] : [];
+    assertNames(`The options of ${operation}`, options, [...CALL_OPTIONS, ...more]);
     const limits = readCallOptions(options, defaults);
     return send(request, { fetch: sendRequest, apiKey, signal: options.signal, ...limits });
   };
 
   async function listPets(query: PetQuery | string = {}, options?: CallOptions): Promise<PetPage> {
     const isLink = typeof query === 'string';
+    if (!isLink) assertNames('A query', query, QUERY_NAMES);
     const url = isLink ? linkUrl(baseUrl, query) : listPetsUrl(baseUrl, query);
     const response = await call({ operation: 'listPets', url }, options);
     return { pets: petsFrom(response), next: readNext(response, url, baseUrl) };
@@ -182,6 +188,8 @@ export function createClient(options: ClientOptions): PetStoreClient {
     },
   };
 }
+
+const CALL_OPTIONS: readonly (keyof CallOptions)[] = ['signal', 'timeoutMs', 'retries'];
 
 type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;
 
