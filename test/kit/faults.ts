@@ -371,6 +371,14 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     },
   },
   'decisions/no-utf8 invalid UTF-8 is replaced': { decode: (bytes) => bytes.toString() },
+  'decisions/replay a key is ignored': {
+    newId: countUp(),
+    replayed(first, pets) {
+      const pet = { ...(first.body as Pet), id: (first.body as Pet).id + 1000n };
+      plainRules.keep(pets, pet);
+      return { ...first, body: pet };
+    },
+  },
   'http/chunked a chunked body is ignored': withoutChunks,
   'decisions/key-reused an idempotency key is used for another pet': { reused: (first) => first },
   '4.2/invalid an invalid body is 422': errorStatus(400, 422),
@@ -454,6 +462,10 @@ export const EVIDENCE: Readonly<Record<string, RegExp>> = {
   // The page that should have the missing pet.
   '4.1/pages a page leaves out the pet after the page before':
     /received \[ 8 \][^]*\n {2}sent {6}GET \/v1\/pets\?limit=7&page=1\n/,
+  // The second create, not one that is sent after it.
+  'decisions/replay a key is ignored':
+    /\n {2}sent {6}POST [^]*\n.*idempotency-key: [^]*Conformance once/,
+  'http/chunked a chunked body is ignored': /\n.*transfer-encoding: chunked\n/,
   // Each cause with its cases, in order.
   '7/error the status in errors is a string':
     /^.* 400, .*\n {2}in {8}missing fields, invalid values\n[^]*\n {2}the status.* 401, .*\n {2}in {8}list[^]* 404, /,

@@ -65,6 +65,10 @@ test('A request without a response ends its check, says why, and the run goes on
     const [creating, getting] = checksOf('interface', ['2/status-values', '4.3/not-found']);
     const outcome = await run.outcomeOf(creating!);
     assert.match(reasonOf(outcome), reason);
+    // What had come of the response is shown.
+    const received =
+      end === sendForever ? /^status \d+\n[^]*\nthen no response: / : /^no response: /;
+    assert.match(outcome.causes[0]!.received!, received);
     assert.deepEqual([outcome.kind, (await run.outcomeOf(getting!)).kind], ['fail', 'hold']);
   }
   const { baseUrl } = await openPlain(t, { pause: () => new Promise<void>(() => undefined) });
