@@ -6,12 +6,15 @@
  * interface, which is HTTP and JSON: so it needs no package, and works on every Node. The tests
  * share one browser and one service. Without chromedriver they are skipped, or fail with
  * TEST_BROWSER=required, as in CI.
+ *
+ * When a network interface of the machine changes, also one that is not used, Chromium ends each
+ * request whose connection is not made yet. A test to which that happens is run again.
  */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { freePort, KEY, openService, type Service } from '../support/http/service.ts';
@@ -33,14 +36,21 @@ const CAPABILITIES = {
 
 let service: Service;
 let session: string;
+/** If Chromium has ended a request of this test, since the network changed. */
+let isInterrupted = false;
+const unreadErrors: string[] = [];
 
 const closings: (() => unknown)[] = [];
+
+async function openPetstore(): Promise<void> {
+  const options = { page: true, prefix: '/shop' };
+  service = await openService({ after: (close) => closings.push(close) }, options);
+}
 
 /** Opens the service and the browser. */
 async function open(): Promise<void> {
   assert.equal(isMissing, false, 'chromedriver is not installed');
-  const options = { page: true, prefix: '/shop' };
-  service = await openService({ after: (close) => closings.push(close) }, options);
+  await openPetstore();
   const port = await freePort();
   const driver = spawn('chromedriver', [`--port=${port}`], { stdio: 'ignore' });
   closings.push(() => driver.kill() && once(driver, 'exit'));
@@ -107,19 +117,44 @@ const browser = {
     post('/goog/cdp/execute', { cmd: `Emulation.set${what}`, params }),
   /** Resolves with the errors in the console since the last call. */
   async console(): Promise<readonly string[]> {
-    const log = await post('/se/log', { type: 'browser' });
-    return (log as readonly { message: string }[]).map(({ message }) => message);
+    await readConsole();
+    return unreadErrors.splice(0);
   },
 };
 
-/** `test` itself, so that a report names the file of the test. */
-const inBrowser = (isSkipped ? () => undefined : test) as typeof test;
+async function readConsole(): Promise<void> {
+  const log = await post('/se/log', { type: 'browser' });
+  const lines = (log as readonly { message: string }[]).map(({ message }) => message);
+  unreadErrors.push(...lines);
+  isInterrupted ||= lines.some((line) => line.includes('ERR_NETWORK_CHANGED'));
+}
+
+/** A test, which begins anew on a service of its own when a change of the network interrupts it. */
+function inBrowser(name: string, run: (t: TestContext) => Promise<void>): void {
+  if (isSkipped) return;
+  void test(name, async (t) => {
+    for (;;) {
+      isInterrupted = false;
+      try {
+        return await run(t);
+      } catch (error) {
+        await readConsole();
+        if (!isInterrupted) throw error;
+        t.diagnostic('The network changed: the test begins anew');
+        await openPetstore();
+      }
+    }
+  });
+}
 
 /** Waits until an expression in the page has this value, or matches this pattern. */
 async function shows(expression: string, expected: unknown = true): Promise<void> {
   let shown: unknown;
+  let asked = 0;
   const isShown = async (): Promise<boolean> => {
     shown = await browser.value(expression);
+    if ((asked += 1) % 100 === 0) await readConsole();
+    if (isInterrupted) throw new Error('The network changed');
     const isRight =
       expected instanceof RegExp
         ? expected.test(String(shown))
@@ -128,7 +163,11 @@ async function shows(expression: string, expected: unknown = true): Promise<void
     if (!isRight) await sleep(20);
     return isRight;
   };
-  await until(isShown, () => `${expression} is ${inspect(shown)}, not ${inspect(expected)}`);
+  await until(
+    isShown,
+    () =>
+      `${expression} is ${inspect(shown)}, not ${inspect(expected)}; ${unreadErrors.join('; ')}`,
+  );
 }
 
 /** Resolves with the addresses that the page requested. Rejects if `act` causes an error in it. */
