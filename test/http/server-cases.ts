@@ -108,6 +108,12 @@ export const SERVER_CASES = {
     client.close();
     await bench.settle();
     assert.equal(http.connectionsOf(bench.server).size, 1);
+    // No request is kept in memory once its response has gone out.
+    await bench.open(requestOf('GET /held'));
+    const latest = () => [...http.responsesOf(bench.server).values()];
+    assert.deepEqual(latest(), ['none', bench.held[0]]);
+    await bench.release();
+    assert.deepEqual(latest(), ['none', 'sent']);
   },
   'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s': async (
     t,

@@ -44,15 +44,15 @@ export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
   ],
   [
     'busy: does not go on when a response has gone out',
-    QUEUE,
-    "response.once('finish', () => this.#goOn(connection));",
+    SERVER,
+    'gate.sent(socket);',
     '',
     'Requests that come together are served one after the other',
   ],
   [
     'busy: does not become idle',
     QUEUE,
-    "connection.state = { name: 'idle', latest: state.current.request };",
+    "connection.state = { name: 'idle', latest: request.complete ? undefined : request };",
     ';',
     'While a request waits, its connection is not read, and after that it is',
   ],
@@ -162,6 +162,13 @@ export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
     'An error in the body of a request whose response has gone out is no response',
   ],
   [
+    'an error in a request whose response has gone out: is forgotten to be in one',
+    QUEUE,
+    'request.complete ? undefined : request',
+    'undefined',
+    'An error in the body of a request whose response has gone out is no response',
+  ],
+  [
     'a timeout: counts while the connection is not read',
     QUEUE,
     'error?.code === REQUEST_TIMEOUT && isHeld(state)',
@@ -233,6 +240,13 @@ export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
     "server.on('connect'",
     "server.on('connects'",
     'Each error of node:http gets an Error body with its code',
+  ],
+  [
+    'keeps the last request of an idle connection in memory',
+    SERVER,
+    "responses.set(socket, 'sent');",
+    ';',
+    'The open connections of a server are known',
   ],
   [
     'keeps connections that have closed',
@@ -527,7 +541,7 @@ export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
   [
     'does not pass on drain after CONNECT',
     SERVER,
-    "responses.get(socket)?.emit('drain')",
+    "latest.emit('drain')",
     'undefined',
     'A long body is sent in pieces, as its client reads, also after CONNECT',
   ],

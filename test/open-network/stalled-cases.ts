@@ -68,7 +68,7 @@ function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
   const server = createPlainServer(() => undefined);
   // The sockets and responses are no real ones.
   server.removeAllListeners();
-  const responses = responsesOf(server) as unknown as Map<WatchedSocket, object | undefined>;
+  const responses = responsesOf(server) as unknown as Map<WatchedSocket, object | string>;
   closeStalledConnections(server, { ...LIMITS, maxConnections });
   server.emit('listening');
   return {
@@ -76,16 +76,15 @@ function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
     connect(): WatchedSocket {
       const socket = new WatchedSocket(() => 1000 * second);
       sockets.push(socket);
-      responses.set(socket, undefined);
+      responses.set(socket, 'none');
       socket.once('close', () => responses.delete(socket));
       server.emit('connection', socket);
       return socket;
     },
     /** A request comes. Returns what ends its response. */
     request(socket: WatchedSocket): () => void {
-      const response = { writableEnded: false, socket: socket as WatchedSocket | null };
-      responses.set(socket, response);
-      return () => Object.assign(response, { writableEnded: true, socket: null });
+      responses.set(socket, {});
+      return () => void responses.set(socket, 'sent');
     },
     /** Which connections were closed, by their numbers. */
     closed(): readonly number[] {

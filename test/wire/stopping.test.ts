@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlainServer } from '../../src/core/http/http-server.ts';
+import { connectionsOf, createPlainServer } from '../../src/core/http/http-server.ts';
 import { LIMITS } from '../../src/core/http/limits.ts';
 import { stopServer } from '../../src/core/http/stop-server.ts';
 import { holdCreate, IN_FORCE, setLate, stopClock } from './connections.ts';
@@ -77,6 +77,22 @@ test('A stop closes no idle connection while a client has not read its response'
   slow.socket.resume();
   assert.ok((await slow.allAnswers())[0]!.body.length > 6_500_000);
   assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
+  await stopped;
+});
+
+test('A stop closes no connection whose next request was read, and waits for its turn', async (t) => {
+  const service = await openService(t);
+  const waiting = await openWire(t, service.port, LIVEZ);
+  await waiting.answers(1);
+  // As a gate does between two turns.
+  const [socket] = connectionsOf(service.server);
+  socket!.pause();
+  const stopped = stop(service, FOR_EVER_MS);
+  await until(() => !service.server.listening);
+  // Time for several looks at the idle connections.
+  await sleep(500);
+  assert.equal(waiting.isClosed(), false);
+  socket!.resume();
   await stopped;
 });
 

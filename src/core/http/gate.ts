@@ -22,6 +22,9 @@ export interface Gate {
    */
   request(turn: Turn): void;
 
+  /** Called when a response has gone out. */
+  sent(socket: Socket): void;
+
   /**
    * Called when the parser has stopped: with its error, or with undefined after CONNECT. Calls
    * `write` when all responses before the last one have gone out. Ignores a timeout of a connection

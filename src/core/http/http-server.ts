@@ -49,10 +49,10 @@ export function createPlainServer(
   // A client that half-closes its connection still gets its responses. There is no option for it.
   Object.assign(server, { httpAllowHalfOpen: true });
 
-  const responses = new Map<Socket, ServerResponse | undefined>();
+  const responses = new Map<Socket, Latest>();
   responsesOfServers.set(server, responses);
   server.on('connection', (socket) => {
-    responses.set(socket, undefined);
+    responses.set(socket, 'none');
     socket.once('close', () => responses.delete(socket));
     // node:http calls this after a last response.
     socket.destroySoon = () => lingeringClose(socket);
@@ -60,7 +60,12 @@ export function createPlainServer(
   });
 
   const serve: Listener = (request, response) => {
-    responses.set(request.socket, response);
+    const { socket } = request;
+    responses.set(socket, response);
+    response.once('finish', () => {
+      responses.set(socket, 'sent');
+      gate.sent(socket);
+    });
     // After a response, node:http discards the body by running its stream to the end, unless
     // something has read from the stream. `read(0)` counts as reading. Measured on Node 20, it
     // saves 10 % of a short request. Node 24 and later need no call (optimizeEmptyRequests).
@@ -78,7 +83,10 @@ export function createPlainServer(
     // Behind a last response it is discarded, too: node:http has stopped the reading for that.
     if (!socket.writable) return void socket.resume();
     // A long response that is in progress waits for this event.
-    socket.on('drain', () => responses.get(socket)?.emit('drain'));
+    socket.on('drain', () => {
+      const latest = responses.get(socket);
+      if (typeof latest === 'object') latest.emit('drain');
+    });
     // It names a host, not a path of this service: no method is allowed.
     const refusal = httpError('method_not_allowed', 'CONNECT is not supported', ['Allow', '']);
     gate.last(socket, undefined, (request) => endWithError(socket, refusal, request));
@@ -105,12 +113,17 @@ export function connectionsOf(server: Server): ReadonlySet<Socket> {
   return new Set(responsesOf(server).keys());
 }
 
-/** Returns its open connections as they change, each with the response that was begun last. */
+/** Returns its open connections as they change, each with what became of its latest response. */
 export function responsesOf(server: Server): Responses {
   return responsesOfServers.get(server) ?? new Map();
 }
 
-type Responses = ReadonlyMap<Socket, ServerResponse | undefined>;
+/**
+ * The response that is under way. 'none' before the first one, 'sent' after each: an idle connection
+ * keeps no request in memory.
+ */
+export type Latest = ServerResponse | 'none' | 'sent';
+type Responses = ReadonlyMap<Socket, Latest>;
 const responsesOfServers = new WeakMap<Server, Responses>();
 
 /** Converts the error of node:http's `clientError` event. */

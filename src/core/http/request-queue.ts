@@ -55,6 +55,25 @@ export class RequestQueue implements Gate {
     }
   }
 
+  /** Serves what waits. */
+  sent(socket: Socket): void {
+    const connection = this.#connections.get(socket)!;
+    const { state } = connection;
+    if (state.name === 'idle' || state.name === 'ended') return;
+    const next = state.waiting.shift();
+    // The response was a last one.
+    if (!socket.writable) connection.state = { name: 'ended' };
+    else if (next !== undefined) this.#serve(connection, { ...state, current: next });
+    else if (state.name === 'busy') {
+      const { request } = state.current;
+      connection.state = { name: 'idle', latest: request.complete ? undefined : request };
+    } else {
+      connection.state = { name: 'ended' };
+      state.writeLast();
+    }
+    if (!isHeld(connection.state)) socket.resume();
+  }
+
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
     const connection = this.#connections.get(socket)!;
     const { state } = connection;
@@ -84,25 +103,7 @@ export class RequestQueue implements Gate {
   #serve(connection: Connection, state: Busy | Closing): void {
     connection.state = state;
     const { request, response, serve } = state.current;
-    response.once('finish', () => this.#goOn(connection));
     serve(request, response);
-  }
-
-  /** Serves what waits, after a response has gone out. */
-  #goOn(connection: Connection): void {
-    const { socket, state } = connection;
-    if (state.name === 'idle' || state.name === 'ended') return;
-    const next = state.waiting.shift();
-    // The response was a last one.
-    if (!socket.writable) connection.state = { name: 'ended' };
-    else if (next !== undefined) this.#serve(connection, { ...state, current: next });
-    else if (state.name === 'busy')
-      connection.state = { name: 'idle', latest: state.current.request };
-    else {
-      connection.state = { name: 'ended' };
-      state.writeLast();
-    }
-    if (!isHeld(connection.state)) socket.resume();
   }
 }
 
@@ -111,7 +112,7 @@ interface Connection {
   state: Idle | Busy | Closing | { readonly name: 'ended' };
 }
 
-/** `latest` is the request whose response has gone out last. */
+/** `latest` is the request whose response has gone out last, if its body had not come by then. */
 type Idle = { readonly name: 'idle'; readonly latest: IncomingMessage | undefined };
 type Busy = { readonly name: 'busy' } & InProgress;
 type Closing = { readonly name: 'closing'; readonly writeLast: () => void } & InProgress;

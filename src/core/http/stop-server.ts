@@ -81,13 +81,14 @@ async function allAccepted(server: Server, acceptMs: number): Promise<void> {
  * Closes all idle and unused connections together, as soon as none of the others is still busy.
  *
  * node:http counts a connection as idle once its response is written, even if a slow reader has not
- * taken it, or the service has ended its side and the client has not. While there is a connection
- * in one of these two states, no idle one is closed. A connection without a request may have one in
- * transit, which a busy service reads late.
+ * taken it, or the service has ended its side and the client has not, or more requests wait, unread.
+ * While there is a connection in one of these states, no idle one is closed. A connection without a
+ * request may have one in transit, which a busy service reads late.
  */
 function closeIdle(server: Server): void {
   const connections = [...connectionsOf(server)];
-  const isBusy = (socket: Socket): boolean => socket.writableLength > 0 || socket.writableEnded;
+  const isBusy = (socket: Socket): boolean =>
+    socket.writableLength > 0 || socket.writableEnded || socket.isPaused();
   if (connections.some(isBusy)) return;
   for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
   server.closeIdleConnections();

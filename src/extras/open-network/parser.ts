@@ -28,7 +28,10 @@ interface Parser {
 const HPE_PAUSED = 21;
 
 /** Stops the parser of a socket after each header at which `mustStop` returns true. */
-export function stopParserIf(socket: Duplex, mustStop: () => boolean): void {
+export function stopParserIf(
+  socket: Duplex,
+  mustStop: (request: IncomingMessage) => boolean,
+): void {
   const parser = parserOf(socket);
   if (parser === undefined) return;
   const { onIncoming } = parser;
@@ -36,7 +39,7 @@ export function stopParserIf(socket: Duplex, mustStop: () => boolean): void {
     // At a request to upgrade node:http does not report a stop, and it parses nothing after it.
     const { upgrade } = request;
     const result = onIncoming(request, isKeptAlive);
-    return mustStop() && upgrade !== true ? HPE_PAUSED : result;
+    return upgrade !== true && mustStop(request) ? HPE_PAUSED : result;
   };
 }
 

@@ -26,9 +26,9 @@
  * within a second, most are new. A new one is never closed, but none of the ten is, either.
  */
 
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { responsesOf } from '../../core/http/http-server.ts';
+import { responsesOf, type Latest } from '../../core/http/http-server.ts';
 import type { Limits } from '../../core/http/limits.ts';
 import { lingeringClose } from '../../core/http/lingering-close.ts';
 
@@ -42,12 +42,12 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
     if (responses.size <= maxInUse) return;
     const kinds: Record<Kind, Candidate[]> = { unused: [], slow: [], starting: [], idle: [] };
     let excess = -maxInUse;
-    for (const [socket, response] of responses) {
+    for (const [socket, latest] of responses) {
       const progress = progresses.get(socket)!;
       const isLeaving = !socket.writable && performance.now() - progress.at <= MIN_IDLE_MS;
       if (isLeaving) continue;
       excess += 1;
-      const candidate = candidateOf(socket, response, progress);
+      const candidate = candidateOf(socket, latest, progress);
       if (candidate !== undefined) kinds[candidate.kind].push(candidate);
     }
     const { unused, slow, starting, idle } = kinds;
@@ -78,9 +78,9 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
     bytesRead === 0 ? keepAliveTimeout : keepAliveTimeout + headersTimeout;
   const check = (): void => {
     const now = performance.now();
-    for (const [socket, response] of responses) {
+    for (const [socket, latest] of responses) {
       const progress = progresses.get(socket)!;
-      const isDue = isResponseDue(response);
+      const isDue = isResponseDue(latest);
       const sentBytes = sentBytesOf(socket);
       const pace = paceOf(socket, sentBytes, progress);
       const isMoving = progress.isDue !== isDue || progress.sentBytes !== sentBytes;
@@ -138,14 +138,14 @@ function paceOf(socket: Socket, sentBytes: number, before: Progress): number | u
 
 function candidateOf(
   socket: Socket,
-  response: ServerResponse | undefined,
+  latest: Latest,
   { sentBytes, at, pace = Infinity }: Progress,
 ): Candidate | undefined {
   if (isGivenAway(socket)) return undefined;
   if (pace < Infinity) return { socket, kind: 'slow', figure: pace };
   if (socket.writableLength > 0) return { socket, kind: 'starting', figure: at };
-  const isIdle = !isResponseDue(response) && sentBytes === sentBytesOf(socket);
-  const isUnused = response === undefined || !socket.writable;
+  const isIdle = !isResponseDue(latest) && sentBytes === sentBytesOf(socket);
+  const isUnused = latest === 'none' || !socket.writable;
   if (!isIdle || performance.now() - at <= MIN_IDLE_MS) {
     return isUnused ? { socket, kind: 'starting', figure: Infinity } : undefined;
   }
@@ -153,9 +153,8 @@ function candidateOf(
 }
 
 /** Returns true until the response, and so all before it, has gone out. */
-function isResponseDue(response: ServerResponse | undefined): boolean {
-  // node:http removes the socket from a response that has gone out.
-  return response !== undefined && !(response.writableEnded && response.socket === null);
+function isResponseDue(latest: Latest): boolean {
+  return typeof latest === 'object';
 }
 
 /**

@@ -7,25 +7,27 @@
  * For example, a client sends 3,640 requests in 64 KiB, which is what node:http reads at once. The
  * first one is served. The parser stops after the header of the second one, which waits, and the
  * rest stays bytes. When the first response has gone out, the connection lines up behind others
- * that wait. In its turn the second request is served, and the third one is parsed. By itself,
- * node:http parses all of them at once. A parsed request takes 3 to 5 KB, and 1,000 such clients
- * would be served for a minute before any other.
+ * that wait. In its turn the second request is served. The third one stays bytes until the second
+ * response has gone out and the next turn has come. By itself, node:http parses all of them at
+ * once. A parsed request takes 3 to 50 KB, and 1,000 such clients would be served for a minute
+ * before any other.
  *
  *     state    its socket is  a new request      becomes
  *     reading  read           is served          waiting, if the response before it is not out yet,
  *                                                or was a last one, or if a request of the
  *                                                connection was served in this iteration of the
- *                                                event loop
+ *                                                event loop; or behind a request that was served in
+ *                                                its turn, if bytes are left and none is its body
  *     waiting  held           is not parsed yet  reading, in its turn; never behind a last response
  *
  * So a connection holds at most two requests and one read of 64 KiB, whatever its client sends, and
- * a client that does not read its responses delays no other.
+ * a client that does not read its responses delays no other. Whoever goes on pipelining waits as
+ * bytes only, and what was parsed for it is gone before it could grow old in the heap.
  *
  * This gate stands before the queue of the core: it passes on each request in its turn, when none
  * is being served. The queue still knows what a last response is, and where an error belongs.
  */
 
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
@@ -35,6 +37,7 @@ import {
   type Turn,
   type WriteLast,
 } from '../../core/http/gate.ts';
+import { announcesBody } from '../../core/http/fields.ts';
 import { hold, holdWhile } from '../../core/http/hold-socket.ts';
 import { parseOn, stopParserIf, unparsedOf } from './parser.ts';
 
@@ -46,6 +49,8 @@ export class Turns implements Gate {
   readonly #line: Connection[] = [];
   /** Counts the iterations of the event loop in which requests are served. */
   #iteration = 0;
+  /** When it began, by performance.now(). */
+  #iterationAt = 0;
   /** How many connections of the line were served in this iteration. */
   #servedFromLine = 0;
   #nextIteration: NodeJS.Immediate | undefined;
@@ -59,35 +64,49 @@ export class Turns implements Gate {
   open(socket: Socket): void {
     this.#queue.open(socket);
     const state: Reading = { name: 'reading', since: performance.now() };
-    const connection: Connection = { socket, state, current: undefined, servedIn: -1 };
+    const connection: Connection = {
+      ...{ socket, state, isBusy: false, servedIn: -1, isInTurn: false },
+    };
     this.#connections.set(socket, connection);
     holdWhile(socket, () => connection.state.name === 'waiting' && socket.writable);
-    stopParserIf(socket, () => connection.state.name === 'waiting');
+    stopParserIf(socket, (request) => {
+      if (connection.isInTurn && !announcesBody(request)) {
+        connection.state = { name: 'waiting', turn: undefined, unparsed: undefined };
+      }
+      connection.isInTurn = false;
+      return connection.state.name === 'waiting';
+    });
   }
 
   request(turn: Turn): void {
-    const { request, response } = turn;
-    const { socket } = request;
+    const { socket } = turn.request;
     const connection = this.#connections.get(socket)!;
-    const { current, servedIn } = connection;
-    // node:http assigns the socket to a response when all earlier responses have gone out.
-    const isFirst = response.socket !== null;
-    if (isFirst && servedIn !== this.#iteration) {
+    const { isBusy, isInTurn, servedIn } = connection;
+    if (!isBusy && (isInTurn || servedIn !== this.#iteration)) {
       this.#serve(connection, turn);
       return;
     }
     connection.state = { name: 'waiting', turn, unparsed: undefined };
     hold(socket);
-    if (isFirst || current === undefined) this.#lineUp(connection);
-    else current.once('finish', () => this.#lineUp(connection));
+    if (!isBusy) this.#lineUp(connection);
+  }
+
+  sent(socket: Socket): void {
+    const connection = this.#connections.get(socket)!;
+    connection.isBusy = false;
+    this.#queue.sent(socket);
+    if (connection.state.name === 'waiting') this.#lineUp(connection);
   }
 
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
-    const { state } = this.#connections.get(socket)!;
+    const connection = this.#connections.get(socket)!;
+    const { state } = connection;
     const unparsed = unparsedOf(error);
     if (unparsed !== undefined) {
       // It is kept until the turn of the connection comes.
-      if (state.name === 'waiting') state.unparsed = unparsed;
+      if (state.name !== 'waiting') return;
+      if (state.turn === undefined) this.#keep(connection, unparsed);
+      else state.unparsed = unparsed;
       return;
     }
     // node:http reports a late request once. From then on stalled-connections.ts does the checks.
@@ -97,21 +116,42 @@ export class Turns implements Gate {
   }
 
   #serve(connection: Connection, turn: Turn): void {
-    connection.current = turn.response;
+    connection.isBusy = true;
     connection.servedIn = this.#iteration;
     this.#awaitNextIteration();
     this.#queue.request(turn);
   }
 
-  /** Serves the request that waits, and parses what was read, up to the next one that must wait. */
+  /** Serves the request that waits, or the first one in the bytes that do. */
   #serveWaiting(connection: Connection): void {
     const { socket, state } = connection;
     if (state.name !== 'waiting' || !socket.writable) return;
     const { turn, unparsed } = state;
     connection.state = { name: 'reading', since: performance.now() };
     socket.resume();
-    this.#serve(connection, turn);
-    if (unparsed !== undefined) parseOn(socket, unparsed);
+    if (turn !== undefined) this.#serve(connection, turn);
+    if (unparsed === undefined) return;
+    if (turn !== undefined && !announcesBody(turn.request)) {
+      this.#keep(connection, unparsed);
+      return;
+    }
+    connection.isInTurn = turn === undefined;
+    parseOn(socket, unparsed);
+    connection.isInTurn = false;
+  }
+
+  /** Keeps what is left behind a request that was served in its turn. */
+  #keep(connection: Connection, unparsed: Buffer): void {
+    const { socket } = connection;
+    if (unparsed.length === 0) {
+      connection.state = { name: 'reading', since: performance.now() };
+      parseOn(socket, unparsed);
+      return;
+    }
+    // Without a body, the request ends here.
+    parseOn(socket, Buffer.alloc(0));
+    connection.state = { name: 'waiting', turn: undefined, unparsed };
+    if (!connection.isBusy) this.#lineUp(connection);
   }
 
   #lineUp(connection: Connection): void {
@@ -120,7 +160,8 @@ export class Turns implements Gate {
   }
 
   #serveLine(): void {
-    while (this.#servedFromLine < MAX_FROM_LINE) {
+    const { count, ms } = MOST_FROM_LINE;
+    while (this.#servedFromLine < count && performance.now() - this.#iterationAt < ms) {
       const connection = this.#line.shift();
       if (connection === undefined) return;
       this.#servedFromLine += 1;
@@ -135,22 +176,25 @@ export class Turns implements Gate {
       this.#nextIteration = undefined;
       this.#iteration += 1;
       this.#servedFromLine = 0;
+      this.#iterationAt = performance.now();
       this.#serveLine();
     }).unref();
     return this.#nextIteration;
   }
 }
 
-/** How many connections of the line are served before others are read: about 1 ms. */
-const MAX_FROM_LINE = 64;
+/** How many connections of the line are served before others are read, and for how long at most. */
+const MOST_FROM_LINE = { count: 64, ms: 1 };
 
 interface Connection {
   readonly socket: Socket;
   state: Reading | Waiting;
-  /** The response that was begun last. */
-  current: ServerResponse | undefined;
+  /** While a response is under way. */
+  isBusy: boolean;
   /** The iteration of the event loop in which a request was last served. */
   servedIn: number;
+  /** While the first request of bytes that waited is parsed. */
+  isInTurn: boolean;
 }
 
 interface Reading {
@@ -161,7 +205,8 @@ interface Reading {
 
 interface Waiting {
   readonly name: 'waiting';
-  readonly turn: Turn;
-  /** What was read behind the header of the request that waits, once the parser has stopped. */
+  /** The request that waits. Undefined if only bytes wait. */
+  readonly turn: Turn | undefined;
+  /** What was read behind the last header, once the parser has stopped. */
   unparsed: Buffer | undefined;
 }
