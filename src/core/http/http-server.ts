@@ -119,8 +119,8 @@ export function responsesOf(server: Server): Responses {
 }
 
 /**
- * The response that is under way. 'none' before the first one, 'sent' after each: an idle connection
- * keeps no request in memory.
+ * The response in progress; 'none' before the first one, 'sent' after each, so that an idle
+ * connection keeps no request in memory.
  */
 export type Latest = ServerResponse | 'none' | 'sent';
 type Responses = ReadonlyMap<Socket, Latest>;

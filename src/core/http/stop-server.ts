@@ -81,9 +81,9 @@ async function allAccepted(server: Server, acceptMs: number): Promise<void> {
  * Closes all idle and unused connections together, as soon as none of the others is still busy.
  *
  * node:http counts a connection as idle once its response is written, even if a slow reader has not
- * taken it, or the service has ended its side and the client has not, or more requests wait, unread.
- * While there is a connection in one of these states, no idle one is closed. A connection without a
- * request may have one in transit, which a busy service reads late.
+ * taken it, or the service has ended its side and the client has not, or more requests wait as
+ * bytes. While there is a connection in one of these states, no idle one is closed. A connection
+ * without a request may have one in transit, which a busy service reads late.
  */
 function closeIdle(server: Server): void {
   const connections = [...connectionsOf(server)];

@@ -21,8 +21,8 @@
  *     waiting  held           is not parsed yet  reading, in its turn; never behind a last response
  *
  * So a connection holds at most two requests and one read of 64 KiB, whatever its client sends, and
- * a client that does not read its responses delays no other. Whoever goes on pipelining waits as
- * bytes only, and what was parsed for it is gone before it could grow old in the heap.
+ * a client that does not read its responses delays no other. A client that goes on pipelining waits
+ * as bytes only: what was parsed of it is gone before it grows old in the heap.
  *
  * This gate stands before the queue of the core: it passes on each request in its turn, when none
  * is being served. The queue still knows what a last response is, and where an error belongs.
@@ -189,7 +189,7 @@ const MOST_FROM_LINE = { count: 64, ms: 1 };
 interface Connection {
   readonly socket: Socket;
   state: Reading | Waiting;
-  /** While a response is under way. */
+  /** While a response is in progress. */
   isBusy: boolean;
   /** The iteration of the event loop in which a request was last served. */
   servedIn: number;
