@@ -11,6 +11,8 @@ export interface HttpResponse {
   readonly body: string;
   /** The body's length in UTF-8. */
   readonly bodyBytes: number;
+  /** A long body in UTF-8, once it was sent: some responses are sent many times. */
+  bytes?: Buffer;
 }
 
 /** Nothing may be cached, neither pets nor health, and browsers must not guess another type. */
@@ -51,13 +53,14 @@ export function errorResponse(error: HttpError): HttpResponse {
  */
 export function sendResponse(
   response: ServerResponse,
-  { status, headers, body, bodyBytes }: HttpResponse,
+  httpResponse: HttpResponse,
   extraHeaders: FieldList,
 ): void {
+  const { status, headers, body, bodyBytes } = httpResponse;
   // A flat list: the form in which node:http neither stores nor looks up a field, nor changes one.
   const fields = extraHeaders.length === 0 ? headers : headers.concat(extraHeaders);
   response.writeHead(status, fields as string[]);
-  if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, Buffer.from(body), 0);
+  if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, (httpResponse.bytes ??= Buffer.from(body)), 0);
   // A text with as many bytes as characters is ASCII, which node:http copies faster as Latin-1.
   else response.end(body, bodyBytes === body.length ? 'latin1' : 'utf8');
 }
