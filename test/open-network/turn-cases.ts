@@ -48,7 +48,7 @@ export const TURN_CASES = {
     assert.equal(bench.parsed(), 503);
   },
 
-  'reading → waiting: behind a request that was served in its turn all stays bytes, but its body':
+  'waiting → kept → parsing → kept: behind a request that was served in its turn all stays bytes, but its body':
     async (t, extra) => {
       const bench = await openCounting(t, extra);
       // The second one is in progress in its turn; and the third one, of which only bytes waited.
@@ -75,6 +75,11 @@ export const TURN_CASES = {
         const body = requestOf('POST /body', [], 'x'.repeat(9));
         const client = await bench.open(before + body + NOW);
         assert.deepEqual(client.seen().slice(-2), ['9', 'now']);
+        // The beginning of a header is kept, and its end comes later.
+        await client.send(NOW.repeat(2) + NOW.slice(0, -9));
+        await client.send(NOW.slice(-9) + BODY.repeat(9));
+        assert.deepEqual(client.seen().slice(-12), Array(12).fill('now'));
+        assert.ok(bench.parsed() - bench.served.length === 0);
       }
     },
 
@@ -183,6 +188,7 @@ export const TURN_CASES = {
       ['', 100 * GRACE_MS, ['now']],
       [HELD + NOW, GRACE_MS, ['held', 'now', 'now']],
       [HELD + NOW, GRACE_MS + 1, ['held', 'now', '408', 'closed']],
+      [`${HELD + NOW + NOW}G`, GRACE_MS + 1, ['held', 'now', 'now', '408', 'closed']],
     ] as const;
     for (const [before, ms, seen] of expected) {
       const client = await bench.open(before);

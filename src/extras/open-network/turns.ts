@@ -12,17 +12,19 @@
  * once. A parsed request takes 3 to 50 KB, and 1,000 such clients would be served for a minute
  * before any other.
  *
- *     state    its socket is  a new request      becomes
- *     reading  read           is served          waiting, if the response before it is not out yet,
- *                                                or was a last one, or if a request of the
- *                                                connection was served in this iteration of the
- *                                                event loop; or behind a request that was served in
- *                                                its turn, if bytes are left and none is its body
- *     waiting  held           is not parsed yet  reading, in its turn; never behind a last response
+ *     state    socket  a new request  becomes
+ *     reading  read    is served      waiting, if the response before it is not out yet, or was a
+ *                                     last one, or if a request of the connection was served in
+ *                                     this iteration of the event loop
+ *     waiting  held    is not parsed  in its turn, when the request is served: reading, if it has a
+ *                                     body or no byte is left; otherwise kept
+ *     kept     held    is not parsed  in its turn: parsing
+ *     parsing  read    is served      kept, if it has no body; without bytes that are left: reading
  *
- * So a connection holds at most two requests and one read of 64 KiB, whatever its client sends, and
- * a client that does not read its responses delays no other. A client that goes on pipelining waits
- * as bytes only: what was parsed of it is gone before it grows old in the heap.
+ * After a last response the turn of a connection never comes. A connection holds at most two
+ * requests and one read of 64 KiB, whatever its client sends, and a client that does not read its
+ * responses delays no other. Of a client that goes on pipelining only bytes are kept: each request
+ * is gone before it grows old in the heap.
  *
  * This gate stands before the queue of the core: it passes on each request in its turn, when none
  * is being served. The queue still knows what a last response is, and where an error belongs.
@@ -63,26 +65,22 @@ export class Turns implements Gate {
 
   open(socket: Socket): void {
     this.#queue.open(socket);
-    const state: Reading = { name: 'reading', since: performance.now() };
-    const connection: Connection = {
-      ...{ socket, state, isBusy: false, servedIn: -1, isInTurn: false },
-    };
+    const connection: Connection = { socket, state: reading(), isBusy: false, servedIn: -1 };
     this.#connections.set(socket, connection);
-    holdWhile(socket, () => connection.state.name === 'waiting' && socket.writable);
+    holdWhile(socket, () => isHeld(connection.state) && socket.writable);
     stopParserIf(socket, (request) => {
-      if (connection.isInTurn && !announcesBody(request)) {
-        connection.state = { name: 'waiting', turn: undefined, unparsed: undefined };
+      if (connection.state.name === 'parsing' && !announcesBody(request)) {
+        connection.state = { name: 'kept', unparsed: NO_BYTES };
       }
-      connection.isInTurn = false;
-      return connection.state.name === 'waiting';
+      return isHeld(connection.state);
     });
   }
 
   request(turn: Turn): void {
     const { socket } = turn.request;
     const connection = this.#connections.get(socket)!;
-    const { isBusy, isInTurn, servedIn } = connection;
-    if (!isBusy && (isInTurn || servedIn !== this.#iteration)) {
+    const { isBusy, servedIn, state } = connection;
+    if (!isBusy && (state.name === 'parsing' || servedIn !== this.#iteration)) {
       this.#serve(connection, turn);
       return;
     }
@@ -95,7 +93,7 @@ export class Turns implements Gate {
     const connection = this.#connections.get(socket)!;
     connection.isBusy = false;
     this.#queue.sent(socket);
-    if (connection.state.name === 'waiting') this.#lineUp(connection);
+    if (isHeld(connection.state)) this.#lineUp(connection);
   }
 
   last(socket: Duplex, error: ParserError | undefined, write: WriteLast): void {
@@ -104,13 +102,12 @@ export class Turns implements Gate {
     const unparsed = unparsedOf(error);
     if (unparsed !== undefined) {
       // It is kept until the turn of the connection comes.
-      if (state.name !== 'waiting') return;
-      if (state.turn === undefined) this.#keep(connection, unparsed);
-      else state.unparsed = unparsed;
+      if (state.name === 'waiting') state.unparsed = unparsed;
+      if (state.name === 'kept') this.#keep(connection, unparsed);
       return;
     }
     // node:http reports a late request once. From then on stalled-connections.ts does the checks.
-    const isRead = state.name === 'reading' && performance.now() - state.since > this.#graceMs;
+    const isRead = !isHeld(state) && performance.now() - state.since > this.#graceMs;
     if (error?.code === REQUEST_TIMEOUT && !isRead) return;
     this.#queue.last(socket, error, write);
   }
@@ -122,35 +119,32 @@ export class Turns implements Gate {
     this.#queue.request(turn);
   }
 
-  /** Serves the request that waits, or the first one in the bytes that do. */
-  #serveWaiting(connection: Connection): void {
+  /** Serves the request that waits, or the first one in the bytes that are kept. */
+  #takeTurn(connection: Connection): void {
     const { socket, state } = connection;
-    if (state.name !== 'waiting' || !socket.writable) return;
-    const { turn, unparsed } = state;
-    connection.state = { name: 'reading', since: performance.now() };
+    if (!isHeld(state) || !socket.writable) return;
     socket.resume();
-    if (turn !== undefined) this.#serve(connection, turn);
-    if (unparsed === undefined) return;
-    if (turn !== undefined && !announcesBody(turn.request)) {
-      this.#keep(connection, unparsed);
+    if (state.name === 'waiting') {
+      const { turn, unparsed } = state;
+      connection.state = reading();
+      this.#serve(connection, turn);
+      if (unparsed === undefined) return;
+      if (announcesBody(turn.request)) parseOn(socket, unparsed);
+      else this.#keep(connection, unparsed);
       return;
     }
-    connection.isInTurn = turn === undefined;
-    parseOn(socket, unparsed);
-    connection.isInTurn = false;
+    connection.state = { name: 'parsing', since: performance.now() };
+    parseOn(socket, state.unparsed);
   }
 
-  /** Keeps what is left behind a request that was served in its turn. */
+  /** Keeps what is left behind a request that was served in its turn, and has no body. */
   #keep(connection: Connection, unparsed: Buffer): void {
     const { socket } = connection;
-    if (unparsed.length === 0) {
-      connection.state = { name: 'reading', since: performance.now() };
-      parseOn(socket, unparsed);
-      return;
-    }
-    // Without a body, the request ends here.
-    parseOn(socket, Buffer.alloc(0));
-    connection.state = { name: 'waiting', turn: undefined, unparsed };
+    connection.state = reading();
+    // The parser ends the request.
+    parseOn(socket, NO_BYTES);
+    if (unparsed.length === 0) return;
+    connection.state = { name: 'kept', unparsed };
     if (!connection.isBusy) this.#lineUp(connection);
   }
 
@@ -165,7 +159,7 @@ export class Turns implements Gate {
       const connection = this.#line.shift();
       if (connection === undefined) return;
       this.#servedFromLine += 1;
-      this.#serveWaiting(connection);
+      this.#takeTurn(connection);
     }
     this.#awaitNextIteration().ref();
   }
@@ -188,25 +182,35 @@ const MOST_FROM_LINE = { count: 64, ms: 1 };
 
 interface Connection {
   readonly socket: Socket;
-  state: Reading | Waiting;
+  state: State;
   /** While a response is in progress. */
   isBusy: boolean;
   /** The iteration of the event loop in which a request was last served. */
   servedIn: number;
-  /** While the first request of bytes that waited is parsed. */
-  isInTurn: boolean;
 }
 
+type State = Reading | Held;
+type Held = Waiting | { readonly name: 'kept'; readonly unparsed: Buffer };
+
 interface Reading {
-  readonly name: 'reading';
+  readonly name: 'reading' | 'parsing';
   /** Since when the service has been reading the connection, by performance.now(). */
   readonly since: number;
 }
 
 interface Waiting {
   readonly name: 'waiting';
-  /** The request that waits. Undefined if only bytes wait. */
-  readonly turn: Turn | undefined;
-  /** What was read behind the last header, once the parser has stopped. */
+  readonly turn: Turn;
+  /** What was read behind the header of the request that waits, once the parser has stopped. */
   unparsed: Buffer | undefined;
+}
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+function reading(): Reading {
+  return { name: 'reading', since: performance.now() };
+}
+
+function isHeld(state: State): state is Held {
+  return state.name === 'waiting' || state.name === 'kept';
 }
