@@ -147,6 +147,24 @@ export const GATE_CASES = {
     assert.equal(client.serverSide.bytesRead, (HELD_LAST + NOW + rest).length);
   },
 
+  'Behind the response to an error the rest is read until its client closes, wherever the error was':
+    async (bench) => {
+      const chunked = requestOf('POST /body', ['Transfer-Encoding: chunked']);
+      const rest = 'x'.repeat(100_000);
+      for (const error of ['nonsense\r\n\r\n', `${chunked}zz\r\n`]) {
+        for (const count of [0, 1, 2, 3, 4]) {
+          const bytes = NOW.repeat(count) + error;
+          const client = await bench.open(bytes);
+          await client.send(rest);
+          assert.deepEqual(client.seen(), [...Array<string>(count).fill('now'), '400', 'closed']);
+          assert.equal(client.serverSide.bytesRead, (bytes + rest).length);
+          client.close();
+          await bench.settle();
+          assert.ok(client.serverSide.destroyed);
+        }
+      }
+    },
+
   'An error without a request before it gets its response': sees(
     'nonsense\r\n\r\n',
     '400',

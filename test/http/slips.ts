@@ -258,8 +258,8 @@ export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
   [
     'a lingering close leaves the parser its listener',
     LINGER,
-    "socket.removeAllListeners('data').on('data', discard)",
-    "socket.on('data', discard)",
+    ".removeAllListeners('data').on('data', discard)",
+    ".on('data', discard)",
     'After a last response the parser gets nothing',
   ],
   [

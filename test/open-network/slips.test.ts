@@ -61,7 +61,7 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
   [
     'waiting: does not read on in its turn',
     TURNS,
-    'socket.resume();',
+    'if (!isHeld(connection.state))\n            socket.resume();',
     '',
     'waiting → reading: in its turn a connection is read, although nobody reads the body',
   ],

@@ -36,6 +36,14 @@ class WatchedSocket extends EventEmitter {
     return this.isHeld;
   }
 
+  pause(): this {
+    return this;
+  }
+
+  resume(): this {
+    return this;
+  }
+
   write(): void {
     this.probes += 1;
   }

@@ -60,7 +60,8 @@ export function sendResponse(
   // A flat list: the form in which node:http neither stores nor looks up a field, nor changes one.
   const fields = extraHeaders.length === 0 ? headers : headers.concat(extraHeaders);
   response.writeHead(status, fields as string[]);
-  if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, (httpResponse.bytes ??= Buffer.from(body)), 0);
+  if (bodyBytes > LONG_BODY_BYTES)
+    sendLongBody(response, (httpResponse.bytes ??= Buffer.from(body)), 0);
   // A text with as many bytes as characters is ASCII, which node:http copies faster as Latin-1.
   else response.end(body, bodyBytes === body.length ? 'latin1' : 'utf8');
 }

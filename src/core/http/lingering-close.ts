@@ -44,9 +44,12 @@ export function lingeringClose(socket: Duplex): void {
     // From here on TCP flow control stops the client.
     if (discardedBytes >= MAX_DISCARDED_BYTES) socket.pause();
   };
-  // node:http's parser would read what comes as requests, so its `data` listener is replaced. If
-  // the socket is paused, this waits until the parser has resumed it.
-  const takeOver = (): unknown => socket.removeAllListeners('data').on('data', discard);
-  if (socket.isPaused()) socket.once('resume', takeOver).resume();
-  else takeOver();
+  // node:http's parser would read what comes as requests, so its `data` listener is replaced. Then
+  // node:http no longer starts the reading of a socket that is resumed: so it is replaced only at a
+  // `resume` that node:http has obeyed, which it does not while the client reads too slowly.
+  const takeOver = (): void => {
+    if (socket.isPaused()) return;
+    socket.off('resume', takeOver).removeAllListeners('data').on('data', discard);
+  };
+  socket.pause().on('resume', takeOver).resume();
 }

@@ -123,18 +123,19 @@ export class Turns implements Gate {
   #takeTurn(connection: Connection): void {
     const { socket, state } = connection;
     if (!isHeld(state) || !socket.writable) return;
-    socket.resume();
     if (state.name === 'waiting') {
       const { turn, unparsed } = state;
       connection.state = reading();
       this.#serve(connection, turn);
-      if (unparsed === undefined) return;
-      if (announcesBody(turn.request)) parseOn(socket, unparsed);
-      else this.#keep(connection, unparsed);
-      return;
+      if (unparsed !== undefined) {
+        if (announcesBody(turn.request)) parseOn(socket, unparsed);
+        else this.#keep(connection, unparsed);
+      }
+    } else {
+      connection.state = { name: 'parsing', since: performance.now() };
+      parseOn(socket, state.unparsed);
     }
-    connection.state = { name: 'parsing', since: performance.now() };
-    parseOn(socket, state.unparsed);
+    if (!isHeld(connection.state)) socket.resume();
   }
 
   /** Keeps what is left behind a request that was served in its turn, and has no body. */
