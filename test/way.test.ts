@@ -18,8 +18,8 @@ const DIST: string = dirname(SERVER_JS);
 
 /** The requests, each with the most files and functions of the core, and of an app. */
 const WAYS = [
-  ['GET of a list', requestOf('GET /v1/pets'), [14, 48], [19, 59]],
-  ['POST of a pet', CREATE, [28, 121], [32, 131]],
+  ['GET of a list', requestOf('GET /v1/pets'), [14, 48], [19, 60]],
+  ['POST of a pet', CREATE, [28, 121], [32, 132]],
 ] as const;
 
 type Started = Awaited<ReturnType<typeof startApp>>;
