@@ -108,6 +108,13 @@ const SLIPS: readonly Slip<keyof typeof CASES>[] = [
     'waiting → kept → parsing → kept: behind a request that was served in its turn all stays bytes, but its body',
   ],
   [
+    'kept: does not hold its socket if a header came in two parts',
+    TURNS,
+    'if (!socket.isPaused())\n            hold(socket);',
+    '',
+    'waiting → kept → parsing → kept: behind a request that was served in its turn all stays bytes, but its body',
+  ],
+  [
     'kept: does not line up when the response has gone out',
     TURNS,
     'if (isHeld(connection.state))\n            this.#lineUp(connection);',
@@ -359,8 +366,8 @@ const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
   [
     'waiting: does not hold its socket when a request waits',
     TURNS,
-    'hold(socket);',
-    '',
+    'hold(socket);\n        if (!isBusy)',
+    'if (!isBusy)',
     'While a request waits, its connection is not read, and after that it is',
   ],
   [

@@ -81,6 +81,15 @@ export const TURN_CASES = {
         assert.deepEqual(client.seen().slice(-12), Array(12).fill('now'));
         assert.ok(bench.parsed() - bench.served.length === 0);
       }
+      // While bytes are kept nothing is read, also if the header before them came in two parts.
+      const client = await bench.open(NOW.repeat(2) + HELD.slice(0, -9));
+      await client.send(HELD.slice(-9) + NOW.repeat(3));
+      await client.send(NOW.repeat(2));
+      client.socket.end(NOW);
+      await bench.settle();
+      await bench.release();
+      const all = ['now', 'now', 'held', ...Array<string>(6).fill('now'), 'closed'];
+      assert.deepEqual(client.seen(), all);
     },
 
   'reading → waiting: behind a last response one request is parsed, and none served': async (

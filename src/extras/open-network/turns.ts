@@ -146,6 +146,8 @@ export class Turns implements Gate {
     parseOn(socket, NO_BYTES);
     if (unparsed.length === 0) return;
     connection.state = { name: 'kept', unparsed };
+    // In its turn it is held already, but not if the rest of its header has just been read.
+    if (!socket.isPaused()) hold(socket);
     if (!connection.isBusy) this.#lineUp(connection);
   }
 
