@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { holdCreate, openBothSides } from './connections.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
-import { rounds } from '../support/extent.ts';
+import { CASE, caseOf, rounds } from '../support/extent.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
 import { usedBytes } from '../support/process/heap.ts';
 import {
@@ -18,6 +18,7 @@ import {
   lastRequestOf,
   requestOf,
 } from '../support/http/requests.ts';
+import { createRandom } from '../support/random.ts';
 import { openWire, statusesOf, talk } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
@@ -49,6 +50,35 @@ test('Batches of requests, one after the other on one connection, get their resp
     wire.socket.write(batch.map(([request]) => request).join(''));
     expected.push(...batch.map(([, status]) => status));
     assert.deepEqual(statusesOf(await wire.answers(expected.length)), expected);
+  }
+});
+
+test('However requests are cut into writes, each gets its response, in order', async (t) => {
+  const own = await openService(t);
+  await Promise.all(Array.from({ length: rounds(100, 2000) }, (_, i) => checkCuts(i + 1)));
+
+  /** A client of its own, with random requests, cuts and pauses. Often it closes its side. */
+  async function checkCuts(seed: number): Promise<void> {
+    if (CASE !== undefined && CASE !== String(seed)) return;
+    const random = createRandom(seed);
+    const count = 1 + random.below(random.oneIn(5) ? 200 : 12);
+    const kinds = Array.from({ length: count }, () => random.pick(KINDS));
+    const bytes = kinds.map(([request]) => request).join('');
+    const wire = await openWire(t, own.port);
+    wire.socket.setNoDelay(true);
+    const cuts = Array.from({ length: random.below(12) }, () => random.below(bytes.length));
+    let at = 0;
+    for (const cut of [...cuts.sort((a, b) => a - b), bytes.length]) {
+      wire.socket.write(bytes.slice(at, cut));
+      at = cut;
+      for (let turns = random.below(20); turns >= 0; turns -= 1) await nextTurn();
+    }
+    if (random.oneIn(2)) wire.socket.end();
+    const answers = await wire.answers(count).catch((cause: unknown) => {
+      throw new Error(caseOf(seed), { cause });
+    });
+    const expected = kinds.map(([, status]) => status);
+    assert.deepEqual(statusesOf(answers), expected, caseOf(seed));
   }
 });
 
