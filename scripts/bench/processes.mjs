@@ -70,7 +70,7 @@ export async function runScript(script, options) {
 }
 
 /**
- * Starts a server of servers.mjs. With `pets` it gets the path of a data file with that many, in a
+ * Starts a server of servers.mjs, with the heap that scripts/systemd gives the service. With `pets` it gets the path of a data file with that many, in a
  * folder that is removed when it stops.
  * @param {{ folder: string }} bench
  * @param {import('./servers.mjs').Kind} kind
@@ -78,7 +78,8 @@ export async function runScript(script, options) {
  */
 export async function startServer({ folder }, kind, { pets, petsPerCommit, heapMb, ...options }) {
   const path = pets === undefined ? undefined : freshData(folder, pets, petsPerCommit);
-  const flags = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+  const flags = ['--max-semi-space-size=16'];
+  if (heapMb !== undefined) flags.push(`--max-old-space-size=${heapMb}`);
   const script = startScript('servers.mjs', { kind, path, ...options }, flags);
   /** @type {{ port: number, openMs: number }} */
   const opened = await script.nextLine();
