@@ -303,4 +303,28 @@ describe('The client', () => {
       assert.deepEqual(tokens, ['token-1', 'token-2']);
     });
   }
+
+  test('Calls whose token has expired share one log-in, since a member takes long for it', async (t) => {
+    let logIns = 0;
+    let hasExpired = false;
+    const refusals: (() => unknown)[] = [];
+    const refuse = error(401, 16, 'etcdserver: invalid auth token');
+    const endpoint = await startMember(t, (response, request, time) => {
+      if (request.url === '/v3/auth/authenticate') {
+        return response.end(answer('1', `token-${(logIns += 1)}`));
+      }
+      if (hasExpired && request.headers.authorization === 'token-1') {
+        refusals.push(() => refuse(response, request, time));
+        // The other one is refused when the first one has been repeated with the new token.
+        return refusals.length === 2 && refusals.shift()!();
+      }
+      works(response);
+      return refusals.shift()?.();
+    });
+    const call = callerOf(t, endpoint, { user: 'pets', passwordFile: fileOf(t, 'secret') });
+    assert.equal(await call(), 'answered');
+    hasExpired = true;
+    assert.deepEqual(await Promise.all([call(), call()]), ['answered', 'answered']);
+    assert.equal(logIns, 2);
+  });
 });
