@@ -109,6 +109,9 @@ testMistakes([
     ['PETSTORE_PORT=9999', 'PORT'],
     ['PETSTORE_HTTP_PORT=9999', 'PORT'],
     ['PETSTORE_SERVICE_X=', 'PETSTORE_PREFIX'],
+    ['PETSTORE_KEY=x', 'PETSTORE_API_KEYS'],
+    ['PETSTORE_KEYS_FILE=x', 'PETSTORE_API_KEYS_FILE'],
+    ['PETSTORE_USER=x', 'PETSTORE_ETCD_USER'],
   ].map(([given = '', meant]) => {
     return [given, `Unknown variable ${given.split('=')[0]}: did you mean ${meant}?`] as const;
   }),
