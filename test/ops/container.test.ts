@@ -75,7 +75,7 @@ const isThere = (tool: string): boolean =>
     ['pull', base],
   ].some((args) => run(tool, args, HOME).status === 0);
 
-/** Returns why no container can run here, or false. `podman info` succeeds without what a run needs. */
+/** Returns why no container can run here, or false. `podman info` knows nothing of the network. */
 function whySkipped(): string | false {
   if (tool === undefined) return 'no docker or podman runs here';
   if (!isThere(tool)) return `the image ${base} is not here, and cannot be pulled`;
