@@ -158,10 +158,11 @@ test(
       assert.match(await pets(), /^\[\{"id":1,"name":"Rex"/);
     } finally {
       compose('down', '-v');
-      // The name of the image: by podman-compose, and by docker compose.
+      // What stays: the image, as podman-compose or docker compose names it, and podman's network.
       for (const name of [`${project}_petstore`, `${project}-petstore`]) {
         run(tool!, ['rmi', name], HOME);
       }
+      run(tool!, ['network', 'rm', `${project}_default`], HOME);
     }
   },
 );
