@@ -230,13 +230,20 @@ export function dataFileOf(line: CommandLine, env: Environment): string {
 
 /** `npm start --memory` would silently start without it: npm takes what stands before `--`. */
 function takenByNpm(env: Environment, hasMistakes: boolean): readonly string[] {
-  const { npm_package_name: project, npm_lifecycle_event: script } = env;
-  if (project !== 'petstore' || script !== 'start') return [];
+  const call = npmCall(env);
+  if (call === undefined) return [];
   // npm has an option `prefix` of its own, and passes on each as a variable.
   const flags = Object.keys(SERVICE_FLAGS).filter((flag) => flag !== 'prefix');
   const taken = flags.filter((flag) => env[`npm_config_${flag.replaceAll('-', '_')}`]);
   if (taken.length === 0 && hasMistakes) {
-    return ['npm passes on only what stands after --, as in npm start -- --port 8080'];
+    return [`npm passes on only what stands after --, as in ${call} --port 8080`];
   }
-  return taken.map((flag) => `npm took --${flag} for itself: write npm start -- --${flag}`);
+  return taken.map((flag) => `npm took --${flag} for itself: write ${call} --${flag}`);
+}
+
+/** Returns how npm was called to start the service, if it was, so that all options get here. */
+function npmCall(env: Environment): string | undefined {
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = env;
+  if (event === 'start' && env['npm_package_name'] === 'petstore') return 'npm start --';
+  return event === 'npx' && /^['"]?petstore\b/.test(script) ? 'npx --no -- petstore' : undefined;
 }

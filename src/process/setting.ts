@@ -134,7 +134,11 @@ export class GivenSettings {
       .filter((name) => name.startsWith(start) && !variables.includes(name))
       .filter((name) => !isOfKubernetes(name, this.#env))
       .map((name) => {
-        const meant = variables[withPrefix.indexOf(nearest(name, withPrefix))];
+        // A word is left out more often than it is replaced: KEYS_FILE means API_KEYS_FILE.
+        const words = `_${name.slice(start.length)}`;
+        const longer = withPrefix.filter((one) => one.includes(words));
+        const best = nearest(name, longer.length > 0 ? longer : withPrefix);
+        const meant = variables[withPrefix.indexOf(best)];
         return `Unknown variable ${name}: did you mean ${meant}?`;
       });
   }

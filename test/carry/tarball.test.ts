@@ -25,7 +25,7 @@ import {
 import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { outputOf } from '../support/process/process.ts';
-import { pathsIn, readText } from '../support/project.ts';
+import { blockOf, pathsIn, readText } from '../support/project.ts';
 
 const MAX_TARBALL_BYTES = 800 << 10;
 
@@ -122,6 +122,23 @@ test(
   'A strict TypeScript program compiles with the types of everything that the package exports',
   needsNpm,
   () => assertCompiles(consumer, allImports() + TYPED_PROGRAM),
+);
+
+test(
+  'The examples for servers on the page of the package are strict TypeScript',
+  needsNpm,
+  async () => {
+    const page = 'src/README.md';
+    const joined = /createHttpServer\(\(request, response\) => .+?\(request, response\)\)/g;
+    const servers = Array.from(readText(page).matchAll(joined), ([text]) => text);
+    assert.equal(servers.length, 2);
+    const handlers = `import { createHttpServer } from 'petstore';
+import type { RequestListener } from 'node:http';
+declare const handler: RequestListener;
+${servers.join(';\n')};
+`;
+    await assertCompiles(consumer, handlers + blockOf(page, 'js', '// shop.mjs'));
+  },
 );
 
 const TYPED_PROGRAM = `

@@ -99,6 +99,14 @@ test('A flag that npm took for itself is a mistake, with the way to pass it on',
     assert.deepEqual(await mistakesIn({ ...NPM, ...env }, args), expected);
     const elsewhere = { ...NPM, ...env, npm_package_name: 'shop' };
     assert.deepEqual(await mistakesIn(elsewhere, args), expected.slice(0, args.length));
+    // `npx --no petstore --memory`, in a project that has installed the package.
+    const npx = { npm_lifecycle_event: 'npx', npm_lifecycle_script: "'petstore'", ...env };
+    assert.deepEqual(
+      await mistakesIn(npx, args),
+      expected.map((mistake) => mistake.replace('npm start --', 'npx --no -- petstore')),
+    );
+    const another = { ...npx, npm_lifecycle_script: 'vitest' };
+    assert.deepEqual(await mistakesIn(another, args), expected.slice(0, args.length));
   }
 });
 
@@ -109,6 +117,9 @@ testMistakes([
     ['PETSTORE_PORT=9999', 'PORT'],
     ['PETSTORE_HTTP_PORT=9999', 'PORT'],
     ['PETSTORE_SERVICE_X=', 'PETSTORE_PREFIX'],
+    ['PETSTORE_KEY=x', 'PETSTORE_API_KEYS'],
+    ['PETSTORE_KEYS_FILE=x', 'PETSTORE_API_KEYS_FILE'],
+    ['PETSTORE_USER=x', 'PETSTORE_ETCD_USER'],
   ].map(([given = '', meant]) => {
     return [given, `Unknown variable ${given.split('=')[0]}: did you mean ${meant}?`] as const;
   }),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -43,6 +43,10 @@ test('The store that src/README.md names passes its tests', { skip }, async (t) 
   }
   const args = ['--test-reporter=tap', 'sqlite-store.test.mjs'];
   assert.match(await outputOf(args, { cwd: folder }), /# pass [1-9][0-9]\n# fail 0/);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('pets-')),
+    [],
+  );
 });
 
 test('The test on the page for mocking passes with the sample file of the page', async (t) => {

@@ -74,10 +74,17 @@ const isThere = (tool: string): boolean =>
     ['image', 'inspect', base],
     ['pull', base],
   ].some((args) => run(tool, args, HOME).status === 0);
-const skip =
-  tool === undefined
-    ? 'no docker or podman runs here'
-    : !isThere(tool) && `the image ${base} is not here, and cannot be pulled`;
+
+/** Returns why no container can run here, or false. `podman info` knows nothing of the network. */
+function whySkipped(): string | false {
+  if (tool === undefined) return 'no docker or podman runs here';
+  if (!isThere(tool)) return `the image ${base} is not here, and cannot be pulled`;
+  const trial = ['run', '--rm', '-p', '127.0.0.1::8080', base, 'node', '-e', '0'];
+  const { status, text } = run(tool, trial, HOME);
+  return status !== 0 && `${tool} runs no container here: ${text.trim()}`;
+}
+
+const skip = whySkipped();
 
 test(
   'A container tool builds the image, and runs it with a read-only root',
@@ -89,9 +96,11 @@ test(
       return text.trim();
     };
     container('build', '-t', 'petstore-test', '-f', join(ROOT, 'scripts', 'Dockerfile'), ROOT);
-    const args = ['-d', '--read-only', '--cap-drop=ALL', '-p', '127.0.0.1::8080'];
-    const id = container('run', ...args, '-e', 'PETSTORE_API_KEYS=key', 'petstore-test');
+    const id = `petstore-test-${process.pid}`;
+    const args = ['-d', '--name', id, '--read-only', '--cap-drop=ALL', '-p', '127.0.0.1::8080'];
+    // A run that fails may leave a container, too.
     t.after(() => container('rm', '-fv', id));
+    container('run', ...args, '-e', 'PETSTORE_API_KEYS=key', 'petstore-test');
     // podman runs no health check by itself without systemd.
     const isHealthy = (): boolean =>
       run(tool!, ['exec', id, ...arrayOf('HEALTHCHECK')], HOME).status === 0;
@@ -149,6 +158,11 @@ test(
       assert.match(await pets(), /^\[\{"id":1,"name":"Rex"/);
     } finally {
       compose('down', '-v');
+      // What stays: the image, as podman-compose or docker compose names it, and podman's network.
+      for (const name of [`${project}_petstore`, `${project}-petstore`]) {
+        run(tool!, ['rmi', name], HOME);
+      }
+      run(tool!, ['network', 'rm', `${project}_default`], HOME);
     }
   },
 );
