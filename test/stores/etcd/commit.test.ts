@@ -44,6 +44,14 @@ test('A text is read back as the commit that was written, whatever the clock say
   }
 });
 
+test('The longest pet that fits has 1 MiB and 1,024 bytes without its id', () => {
+  const around = '"name":"","categoryId":7'.length;
+  const pet = (bytes: number) => ({ name: 'R'.repeat(bytes - around), categoryId: 7n });
+  const longest = (1 << 20) + 1024;
+  assert.equal(fittingCreate(pet(longest)).members.length, longest);
+  assert.throws(() => fittingCreate(pet(longest + 1)), { name: 'InvalidPetError' });
+});
+
 test('A name with the escapes that an earlier edition kept is read as it is written now', () => {
   const old = '{"id":8,"name":"\\u0052\\/\\ud83d\\ude00\\u001F","categoryId":7}';
   const now = '{"id":8,"name":"R/😀\\u001f","categoryId":7}';
