@@ -25,7 +25,7 @@ import {
   startProgram,
   withLimits,
 } from '../support/process/process.ts';
-import { PTY } from '../support/process/program.ts';
+import { needsTerminal } from '../support/process/program.ts';
 
 const LINUX = { skip: process.platform !== 'linux' && 'The descriptors are known on Linux only' };
 const MEMORY = ['--port', '0', '--memory'];
@@ -89,7 +89,7 @@ test('A reload of the API keys that fails is counted; the reader of the log may 
   assert.equal(await end(service, 'SIGTERM'), 0);
 });
 
-test('A terminal that is stopped by Ctrl+S holds neither requests nor a stop', PTY, async (t) => {
+test('A terminal that is stopped by Ctrl+S holds neither requests nor a stop', needsTerminal(), async (t) => {
   const service = [SERVER_JS, '--memory', '--port', '0', '--access-log'];
   const args = ['-c', STOPPED_TERMINAL, process.execPath, ...service];
   const python = startProgram('python3', args, { env: { PETSTORE_API_KEYS: KEY } });

@@ -62,8 +62,16 @@ export function titleOf(text: string): string {
   return text.split('\n')[0]!.slice(2);
 }
 
-/** Runs the commands of a case. Resolves with its text, with what they print now. */
-export async function runCase(t: TestContext, text: string, begin: Begin): Promise<string> {
+/**
+ * Runs the commands of a case. Resolves with its text, with what they print now; with less of it if
+ * the first difference is the end.
+ */
+export async function runCase(
+  t: TestContext,
+  text: string,
+  begin: Begin,
+  isFirstDifferenceTheEnd = false,
+): Promise<string> {
   const [title = '', ...lines] = text.split('\n');
   const given = lines.filter((line) => /^(>|##) /.test(line));
   const script = await begin(
@@ -73,7 +81,11 @@ export async function runCase(t: TestContext, text: string, begin: Begin): Promi
   for (const line of given) {
     script.printed.push(line);
     if (line.startsWith('## ')) continue;
-    for (const command of line.slice(2).split('; ')) await script.run(command);
+    for (const command of line.slice(2).split('; ')) {
+      await script.run(command);
+      const printed = [title, ...script.printed].join('\n');
+      if (isFirstDifferenceTheEnd && !text.startsWith(printed)) return printed;
+    }
   }
   await script.end();
   return [title, ...script.printed].join('\n');
