@@ -14,40 +14,28 @@ import { patchedModule } from './stores.ts';
 import { ROWS, type Row } from './variants.ts';
 
 /** The columns of the judge in which a row loses an item. A rung is sound. */
-const LOSSES: Readonly<Record<string, readonly string[]>> = {
-  '2-json-file': [],
-  '3-append': [],
-  'in-place': [
-    'kill',
-    'power failure',
-    'failed write',
-    'full disk',
-    'full, then room',
-    'failed sync',
-  ],
-  'short-writes': ['short write', 'full disk', 'full, then room'],
-  'in-place and short-writes': [
-    'kill',
-    'power failure',
-    'short write',
-    'failed write',
-    'full disk',
-    'full, then room',
-    'failed sync',
-  ],
-  'no-sync': ['power failure'],
-  'no-folder-sync': ['power failure'],
-  'syncs-again': ['failed sync'],
-  'early-answer': ['power failure'],
-  unproven: ['power failure'],
-  'short-commits': ['short write', 'full disk', 'full, then room'],
-  'syncs-commits-again': ['failed sync'],
+const LOSSES: Readonly<Record<string, string>> = {
+  '2-json-file': '',
+  '3-append': '',
+  'in-place': 'kill, power failure, failed write, full disk, full then room, failed sync',
+  'short-writes': 'short write, full disk, full then room',
+  'in-place and short-writes':
+    'kill, power failure, short write, failed write, full disk, full then room, failed sync',
+  'no-sync': 'power failure',
+  'no-folder-sync': 'power failure',
+  'syncs-again': 'failed sync',
+  'early-answer': 'power failure',
+  unproven: 'power failure',
+  'short-commits': 'short write, full disk, full then room',
+  'syncs-commits-again': 'failed sync',
 };
 
 /** Without --all: one that is sound, and one that loses items in each column. */
 const SAMPLE: readonly string[] = ['3-append', 'in-place and short-writes'];
 
-for (const [name, losses] of Object.entries(LOSSES)) {
+for (const [name, columns] of Object.entries(LOSSES)) {
+  const losses =
+    columns === '' ? [] : columns.replace('full then', 'full, then').split(/, (?!then)/);
   if (!isWhole && !SAMPLE.includes(name)) continue;
   test(`The judge finds what ${name} loses, and shows how`, async (t) => {
     const [row, ...others] = name

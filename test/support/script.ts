@@ -62,16 +62,8 @@ export function titleOf(text: string): string {
   return text.split('\n')[0]!.slice(2);
 }
 
-/**
- * Runs the commands of a case. Resolves with its text, with what they print now; with less of it if
- * the first difference is the end.
- */
-export async function runCase(
-  t: TestContext,
-  text: string,
-  begin: Begin,
-  isFirstDifferenceTheEnd = false,
-): Promise<string> {
+/** Runs the commands of a case; if `isCut`, up to the first difference. Resolves with its text. */
+export async function runCase(t: TestContext, text: string, begin: Begin, isCut = false) {
   const [title = '', ...lines] = text.split('\n');
   const given = lines.filter((line) => /^(>|##) /.test(line));
   const script = await begin(
@@ -84,7 +76,7 @@ export async function runCase(
     for (const command of line.slice(2).split('; ')) {
       await script.run(command);
       const printed = [title, ...script.printed].join('\n');
-      if (isFirstDifferenceTheEnd && !text.startsWith(printed)) return printed;
+      if (isCut && !text.startsWith(printed)) return printed;
     }
   }
   await script.end();
