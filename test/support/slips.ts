@@ -28,7 +28,7 @@ export type Slip<Check extends string> = readonly [
 ];
 
 const BUILT = fileURLToPath(new URL('../../', import.meta.url));
-/** A copy, to which the other files of those with a slip are links: quicker than a copy for each. */
+/** One copy: the other files of those with a slip are links to it, which takes less time. */
 const COPY = tempDir({ after });
 cpSync(join(BUILT, 'src'), join(COPY, 'src'), { recursive: true });
 const MODULES = readdirSync(COPY, { recursive: true, encoding: 'utf8' }).filter((path) =>
