@@ -26,7 +26,7 @@ import { createRandom, mutate, type Random } from './support/random.ts';
 import { until } from './support/until.ts';
 import { setLate } from './wire/connections.ts';
 
-const COUNT = rounds(4000, 8000);
+const COUNT = rounds(2500, 8000);
 const SIDE_BY_SIDE = 16;
 const BODY_LIMIT_BYTES = 2048;
 /** At once, as soon as `setLate` says so: see below. */

@@ -15,7 +15,7 @@ import { end, portOf, runScript, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const ROUNDS = rounds(4, 25);
+const ROUNDS = rounds(3, 25);
 const CONNECTIONS = 6;
 
 test('Each pet that was acknowledged or seen, or sent again, is stored once after many kill -9', async (t) => {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { checksOf } from '../../src/extras/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/extras/kit/report.ts';
 import { awaitService, Run } from '../../src/extras/kit/run.ts';
@@ -15,10 +15,85 @@ import { plainText, secretsOf, shownText } from '../../src/extras/kit/shown.ts';
 import { readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts';
 import { isWhole } from '../support/extent.ts';
 import { listen } from '../support/http/service.ts';
+import { TestsOfCases } from '../support/run-before-tests.ts';
 import { EVIDENCE, FAULTS } from './faults.ts';
 import { leavingBodies } from './left-bodies.ts';
 import { otherDecisions, otherForms, thirdDecisions } from './other-decisions.ts';
 import { HOUR_MS, KEY, openPlain, outcomesOf, plainRules, type Rules } from './plain-service.ts';
+
+const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
+
+/** The checks on which the removal of getPet has an effect; with --all, all of the interface. */
+const REMOVAL_IDS = ['2/pet-carries', '3', '4', '4.2', '4.3', '5', '7', '9'];
+const REMOVAL_CHECKS = checksOf('interface', isWhole ? [] : REMOVAL_IDS);
+/** The checks that send a request without the key; with --all, all of the interface. */
+const REFUSED_IDS = ['2/error-fields', '4', '4.2/not-added', '5', '7'].concat(
+  ['4.1', '4.2', '4.3'].map((id) => `${id}/unauthorized`),
+);
+
+/** Resolves with the checks that do not hold, each with its kind. */
+async function othersOf(rules: Partial<Rules>, checks = checksOf('interface')) {
+  const ends: (() => unknown)[] = [];
+  const outcomes = await outcomesOf({ after: (end) => ends.push(end) }, rules, checks);
+  for (const end of ends) await end();
+  return outcomes.flatMap(({ check, kind }) => (kind === 'hold' ? [] : [`${check.id} ${kind}`]));
+}
+
+const isSeen = (text: string): boolean => !text.endsWith(' not observed');
+const tests = new TestsOfCases();
+
+/** What the plain service does not pass. */
+const plainOthers = await othersOf({}, checksOf('http'));
+/** The decisions for which it differs. */
+const plainDiffers = new Set(plainOthers.filter((text) => text.endsWith(' differ')));
+
+await tests.pass(
+  'The plain service passes every check, and those of faults at each level',
+  async () => {
+    const ids = ['2/status-null', '4.1/pages', '4.1/pages-address', '4.1/pages-filter'];
+    const unseen = ['4.2/location', '9/removal', 'decisions/last-page', 'http/other-type-code'];
+    const expected = [...ids, ...unseen].map((id) => `${id} not observed`);
+    const unseenHere = plainOthers.filter((text) => !plainDiffers.has(text));
+    assert.deepEqual(unseenHere, expected);
+    const day = checksOf('http', ['decisions/pet-id-code', 'decisions/removal']);
+    const past = await othersOf({ now: () => AFTER_REMOVAL_MS }, day);
+    const dayIds = day.map(({ id }) => `${id} not observed`);
+    assert.deepEqual(past, dayIds);
+    const titles = Object.keys(FAULTS);
+    const complaints = titles.filter((title) => plainDiffers.has(`${checkOf(title)} differ`));
+    return { cases: titles.length, complaints };
+  },
+);
+
+for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) {
+  const title = `The valid service ${name} fails no check, before and after getPet is removed`;
+  await tests.pass(title, async () => {
+    const removed = { ...rules, now: () => AFTER_REMOVAL_MS };
+    const others = [await othersOf(rules), await othersOf(removed, REMOVAL_CHECKS)].flat();
+    return { cases: 2, complaints: others.filter(isSeen) };
+  });
+}
+
+await tests.pass(
+  'In other forms the plain service fails no check, and differs in no other decision',
+  async () => {
+    const others = await othersOf(otherForms, checksOf(isWhole ? 'http' : 'interface'));
+    const complaints = others.filter((text) => isSeen(text) && !plainDiffers.has(text));
+    return { cases: 1, complaints };
+  },
+);
+
+await tests.pass(
+  'What is left of a refused request on a connection fails one check, and no other',
+  async () => {
+    const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
+    const others = await othersOf({ front }, checksOf('interface', isWhole ? [] : REFUSED_IDS));
+    assert.deepEqual(others.filter(isSeen), ['4/rest fail']);
+    return { cases: 1, complaints: [] };
+  },
+);
+
+tests.report();
 
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
   const fields = ['0', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', null];
@@ -155,59 +230,6 @@ test('A report shows a text safely, and truncates long lines, a long header and 
   const lines = shownText(message, [SECRET]).split('\n');
   assert.deepEqual([lines.length, lines[1]?.length, lines[12]], [15, 201, '… 9 more lines']);
   assert.equal(lines.at(-1), `${'y'.repeat(400)}…`);
-});
-
-const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
-
-/** The checks on which the removal of getPet has an effect; with --all, all of the interface. */
-const REMOVAL_IDS = ['2/pet-carries', '3', '4', '4.2', '4.3', '5', '7', '9'];
-const REMOVAL_CHECKS = checksOf('interface', isWhole ? [] : REMOVAL_IDS);
-
-/** Resolves with the checks that do not hold, each with its kind. */
-async function othersOf(t: TestContext, rules: Partial<Rules>, checks = checksOf('interface')) {
-  const outcomes = await outcomesOf(t, rules, checks);
-  return outcomes.flatMap(({ check, kind }) => (kind === 'hold' ? [] : [`${check.id} ${kind}`]));
-}
-
-/** The decisions for which the plain service differs. */
-const plainDiffers = new Set<string>();
-
-test('The plain service passes every check, and those of faults at each level', async (t) => {
-  const others = await othersOf(t, {}, checksOf('http'));
-  for (const text of others) if (text.endsWith(' differ')) plainDiffers.add(text);
-  const ids = ['2/status-null', '4.1/pages', '4.1/pages-address', '4.1/pages-filter'];
-  const unseen = ['4.2/location', '9/removal', 'decisions/last-page', 'http/other-type-code'];
-  const expected = [...ids, ...unseen].map((id) => `${id} not observed`);
-  const unseenHere = others.filter((text) => !plainDiffers.has(text));
-  assert.deepEqual(unseenHere, expected);
-  const day = checksOf('http', ['decisions/pet-id-code', 'decisions/removal']);
-  const past = await othersOf(t, { now: () => AFTER_REMOVAL_MS }, day);
-  const dayIds = day.map(({ id }) => `${id} not observed`);
-  assert.deepEqual(past, dayIds);
-  for (const title of Object.keys(FAULTS)) {
-    assert.ok(!plainDiffers.has(`${checkOf(title)} differ`), title);
-  }
-});
-
-for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) {
-  test(`The valid service ${name} fails no check, before and after getPet is removed`, async (t) => {
-    const removed = { ...rules, now: () => AFTER_REMOVAL_MS };
-    const others = [await othersOf(t, rules), await othersOf(t, removed, REMOVAL_CHECKS)].flat();
-    for (const text of others) assert.match(text, /not observed$/);
-  });
-}
-
-test('In other forms the plain service fails no check, and differs in no other decision', async (t) => {
-  const others = await othersOf(t, otherForms, checksOf(isWhole ? 'http' : 'interface'));
-  const found = others.filter((text) => !text.endsWith('not observed') && !plainDiffers.has(text));
-  assert.deepEqual(found, []);
-});
-
-test('What is left of a refused request on a connection fails one check, and no other', async (t) => {
-  const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
-  const others = await othersOf(t, { front });
-  const failed = others.filter((text) => !text.endsWith('not observed'));
-  assert.deepEqual(failed, ['4/rest fail']);
 });
 
 for (const [title, rules] of Object.entries(FAULTS)) {

@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readText } from '../support/project.ts';
+import { TestsOfCases } from '../support/run-before-tests.ts';
 import { changedLines, whereIs } from './lines.ts';
 import { lossesEverywhere, tryColumn } from './losses.ts';
 import { withStore } from './stores.ts';
 import { COLUMNS, ROWS } from './variants.ts';
 
+const tests = new TestsOfCases();
+
 for (const row of ROWS) {
   const what = row.loses.length === 0 ? 'no column' : row.loses.join(', ');
-  test(`${row.name} loses a pet by: ${what}`, async () => {
+  await tests.pass(`${row.name} loses a pet by: ${what}`, async () => {
     await withStore(row, async (open) => {
       for (const column of COLUMNS) {
         const { lost, shortest } = await tryColumn(column, open);
@@ -19,24 +22,29 @@ for (const row of ROWS) {
         assert.equal(shortest === undefined, !isLoss);
       }
     });
-  });
-
-  test(`The lines that ${row.name} names exist`, () => {
-    if (row.answer !== undefined) assert.match(whereIs(row.answer), /^src\/.*:[0-9]+$/);
-    for (const { before, after } of changedLines(row)) assert.notEqual(before, after);
+    return { cases: COLUMNS.length, complaints: [] };
   });
 }
 
 for (const name of ['2-json-file', '3-append']) {
-  test(`Rung ${name} loses no acknowledged pet if an operation fails, and the power fails then`, async () => {
+  const title = `Rung ${name} loses no acknowledged pet if an operation fails, and the power fails then`;
+  await tests.pass(title, async () => {
     const row = ROWS.find((other) => other.name === name)!;
-    await withStore(row, async (open) => {
-      const { tried, lost, shortest } = await lossesEverywhere(open);
-      assert.ok(tried > 100, `${tried} ends`);
-      assert.equal(lost, 0, JSON.stringify(shortest, undefined, 1));
-    });
+    const { tried, shortest } = await withStore(row, lossesEverywhere);
+    assert.ok(tried > 100, `${tried} ends`);
+    const complaints = shortest === undefined ? [] : [JSON.stringify(shortest, undefined, 1)];
+    return { cases: tried, complaints };
   });
 }
+
+tests.report();
+
+test('The lines that each row names exist', () => {
+  for (const row of ROWS) {
+    if (row.answer !== undefined) assert.match(whereIs(row.answer), /^src\/.*:[0-9]+$/);
+    for (const { before, after } of changedLines(row)) assert.notEqual(before, after);
+  }
+});
 
 test('The table of the page has each row, with the losses of each column in bold', () => {
   const [, table = ''] = readText('src/ladder/README.md').split('\n| Row |');

@@ -80,7 +80,7 @@ export async function tryColumn(column: Column, open: OpenStore): Promise<Cell> 
 const SAMPLE = ['once', 'for ever'] as const;
 const WHOLE = [...SAMPLE, 'twice'] as const;
 /** Without --all, one fault in this many is tried. */
-const SAMPLE_FAULTS = 8;
+const SAMPLE_FAULTS = 16;
 
 /**
  * Fails each operation of a life in each way, and ends the life after each step in each way; after

@@ -25,7 +25,7 @@ import {
   startProgram,
   withLimits,
 } from '../support/process/process.ts';
-import { PTY } from '../support/process/program.ts';
+import { needsTerminal } from '../support/process/program.ts';
 
 const LINUX = { skip: process.platform !== 'linux' && 'The descriptors are known on Linux only' };
 const MEMORY = ['--port', '0', '--memory'];
@@ -89,22 +89,26 @@ test('A reload of the API keys that fails is counted; the reader of the log may 
   assert.equal(await end(service, 'SIGTERM'), 0);
 });
 
-test('A terminal that is stopped by Ctrl+S holds neither requests nor a stop', PTY, async (t) => {
-  const service = [SERVER_JS, '--memory', '--port', '0', '--access-log'];
-  const args = ['-c', STOPPED_TERMINAL, process.execPath, ...service];
-  const python = startProgram('python3', args, { env: { PETSTORE_API_KEYS: KEY } });
-  t.after(() => end(python, 'SIGKILL'));
-  await python.wrote(() => python.stdout().includes('\n'));
-  const [, url, pid] = /^(\S+) (\d+)\n$/.exec(python.stdout())!;
-  t.after(() => spawnSync('kill', ['-9', pid!]));
-  // With the access log, each of them writes a line.
-  const answers = Array.from({ length: 3 }, () => fetch(`${url}/livez`));
-  const late = sleep(HUNG_MS, undefined, { ref: false });
-  const served = await Promise.race([Promise.all(answers), late]);
-  assert.ok(served !== undefined, 'The service hangs');
-  process.kill(Number(pid), 'SIGTERM');
-  assert.equal(await python.exit(), 0, python.stderr());
-});
+test(
+  'A terminal that is stopped by Ctrl+S holds neither requests nor a stop',
+  needsTerminal(),
+  async (t) => {
+    const service = [SERVER_JS, '--memory', '--port', '0', '--access-log'];
+    const args = ['-c', STOPPED_TERMINAL, process.execPath, ...service];
+    const python = startProgram('python3', args, { env: { PETSTORE_API_KEYS: KEY } });
+    t.after(() => end(python, 'SIGKILL'));
+    await python.wrote(() => python.stdout().includes('\n'));
+    const [, url, pid] = /^(\S+) (\d+)\n$/.exec(python.stdout())!;
+    t.after(() => spawnSync('kill', ['-9', pid!]));
+    // With the access log, each of them writes a line.
+    const answers = Array.from({ length: 3 }, () => fetch(`${url}/livez`));
+    const late = sleep(HUNG_MS, undefined, { ref: false });
+    const served = await Promise.race([Promise.all(answers), late]);
+    assert.ok(served !== undefined, 'The service hangs');
+    process.kill(Number(pid), 'SIGTERM');
+    assert.equal(await python.exit(), 0, python.stderr());
+  },
+);
 
 /** Only a service that hangs takes so long. */
 const HUNG_MS = 120_000;

@@ -45,7 +45,7 @@ import {
   startOn,
   startProgram,
 } from '../support/process/process.ts';
-import { pathOf, PTY } from '../support/process/program.ts';
+import { needsTerminal, pathOf } from '../support/process/program.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 
 const MEMORY = ['--port', '0', '--memory'];
@@ -460,9 +460,11 @@ const STREAMS = [
   ['standard error', '0 1'],
 ] as const;
 
+const onTerminal = needsTerminal();
+
 for (const [left, redirected] of STREAMS) {
   const name = `A service with its ${left} on a terminal that is closed stops cleanly`;
-  test(name, PTY, async (t) => {
+  test(name, onTerminal, async (t) => {
     const folder = tempDir(t);
     const [keysFile, log] = [join(folder, 'keys'), join(folder, 'log')];
     writeFileSync(keysFile, 'a-key\n');

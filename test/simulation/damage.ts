@@ -38,7 +38,7 @@ export async function* flipBits(): Cases {
   const found = await fileOfCommits(3);
   for (const word of ['in use', 'clean'] as const) {
     const bytes = withWord(found.bytes, word);
-    for (let bit = 0; bit < 8 * bytes.length; bit += rounds(9, 1)) {
+    for (let bit = 0; bit < 8 * bytes.length; bit += rounds(17, 1)) {
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3]! ^= 1 << (bit & 7);
       yield* startOn(`${word}, bit ${bit}`, found, flipped, REFUSED);
@@ -87,7 +87,7 @@ export async function* zeroParts(): Cases {
  * of the next start. Everything is read, and nothing that is known is lost.
  */
 export async function* crashImages(): Cases {
-  for (let at = 0; at < SECTOR_BYTES; at += rounds(37, 1)) {
+  for (let at = 0; at < SECTOR_BYTES; at += rounds(61, 1)) {
     const random = createRandom(SEED + at);
     const lengths = [random.below(20), random.below(300), random.below(900)];
     const first = random.below(3);

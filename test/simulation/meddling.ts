@@ -71,9 +71,10 @@ const COMPARED_AFTER = 5;
 
 /**
  * Meddles before each operation of a running service: on a sound disk, around a repair, and right
- * after the file was touched, while the store compares its content.
+ * after the file was touched, while the store compares its content. Without --all before one in
+ * `oneIn`.
  */
-export async function* meddleEverywhere(what: string): Cases {
+export async function* meddleEverywhere(what: string, oneIn = 1): Cases {
   const touch = MEDDLING['the data file is touched']!;
   for (const [scene, faults] of [[], [await failingSync()], []].entries()) {
     const plain = await live(liveAndStop, { faults });
@@ -83,7 +84,7 @@ export async function* meddleEverywhere(what: string): Cases {
     const first = faults[0]?.at ?? wrote;
     for (let at = first; at < lastLookOf(what, plain); at += 1) {
       const where = `${what} before ${at}, scene ${scene}`;
-      if (!isChosen(where)) continue;
+      if (!isChosen(where) || !isInSample(where, oneIn)) continue;
       const happens: LifeOptions['happens'] = ({ disk }, operations) => {
         if (scene === 2 && operations === at - COMPARED_AFTER) touch(disk);
         if (operations === at) MEDDLING[what]!(disk);

@@ -23,7 +23,7 @@ import { randomEnd } from './survival.ts';
 
 const SECONDS: number = Number(process.env['SIMULATION_SECONDS'] ?? 0);
 const FIRST: number = Number(CASE ?? 1_000_000 * Number(process.env['SIMULATION_SEED'] ?? SEED));
-const CASES: number = CASE === undefined ? rounds(300, 3000) : 1;
+const CASES: number = CASE === undefined ? rounds(150, 3000) : 1;
 
 /** What a random life was, and what was wrong with it. */
 interface Result {

@@ -64,7 +64,7 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   ...Object.fromEntries(
     Object.keys(meddling.MEDDLING).map((what) => [
       `No pet is lost if ${what} before any operation`,
-      () => meddling.meddleEverywhere(what),
+      () => meddling.meddleEverywhere(what, 2),
     ]),
   ),
   'One of two processes that start at the same time is let in': meddling.startTwice,

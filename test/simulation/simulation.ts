@@ -39,7 +39,7 @@ export class Tried {
  * Without --all, one in this many is tried: more of the failures of an operation that changes the
  * disk. Ended starts are a part of the tried starts.
  */
-const SAMPLE = { changes: 2, faults: 20, requests: 5, moments: 2, starts: 3, endedStarts: 48 };
+const SAMPLE = { changes: 2, faults: 40, requests: 10, moments: 2, starts: 4, endedStarts: 96 };
 
 /** Returns the complaints about a case, each with what chooses it. */
 export function complaintsAbout(name: string, complaints: readonly string[]): readonly string[] {

@@ -166,7 +166,9 @@ for (const [file, cases] of Object.entries(SLIPS)) {
           titleOf(one).startsWith(title),
         );
         assert.ok(text !== undefined, 'There is no such case');
-        const printed = slip(() => Promise.race([runCase(t, text, beginStoreScript), whenStuck()]));
+        const printed = slip(() =>
+          Promise.race([runCase(t, text, beginStoreScript, true), whenStuck()]),
+        );
         await assert.rejects(printed.then((found) => assert.equal(found, text)));
       });
     }

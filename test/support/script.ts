@@ -62,8 +62,8 @@ export function titleOf(text: string): string {
   return text.split('\n')[0]!.slice(2);
 }
 
-/** Runs the commands of a case. Resolves with its text, with what they print now. */
-export async function runCase(t: TestContext, text: string, begin: Begin): Promise<string> {
+/** Runs the commands of a case; if `isCut`, up to the first difference. Resolves with its text. */
+export async function runCase(t: TestContext, text: string, begin: Begin, isCut = false) {
   const [title = '', ...lines] = text.split('\n');
   const given = lines.filter((line) => /^(>|##) /.test(line));
   const script = await begin(
@@ -73,7 +73,11 @@ export async function runCase(t: TestContext, text: string, begin: Begin): Promi
   for (const line of given) {
     script.printed.push(line);
     if (line.startsWith('## ')) continue;
-    for (const command of line.slice(2).split('; ')) await script.run(command);
+    for (const command of line.slice(2).split('; ')) {
+      await script.run(command);
+      const printed = [title, ...script.printed].join('\n');
+      if (isCut && !text.startsWith(printed)) return printed;
+    }
   }
   await script.end();
   return [title, ...script.printed].join('\n');

@@ -94,9 +94,10 @@ export async function openSimulated(
 /** Yields the slots and values of commits of one pet each, for a log with this meta. */
 export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly [string, Buffer]> {
   let previous = digestOf(decodeMeta('', meta).logId);
+  const layout = new Layout(prefix);
   for (let after = 0n; ; after += 1n) {
     const value = encodeValue(previous, encodeCommit(createCommit(after, [fittingCreate(rex)], 0)));
     previous = digestOf(value);
-    yield [new Layout(prefix).slot(after), value];
+    yield [layout.slot(after), value];
   }
 }

@@ -35,7 +35,7 @@ export const FATES: readonly Fault['fate'][] = [
 ];
 
 /** Without --all, one case in this many is tried. */
-const SAMPLE = 40;
+const SAMPLE = 80;
 
 // More than all pets of a life have: to allocate the usual chunks took a third of the time.
 const { bytes } = systemMemory;

@@ -26,8 +26,8 @@ export function run(name: string, args: readonly string[], env: Record<string, s
   return { status, text: `${stdout}${stderr}` };
 }
 
-const hasPython =
-  spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0;
-
-/** The options of a test that needs a terminal. */
-export const PTY = { skip: !hasPython && 'Only python3, from 3.9 on, makes a terminal here' };
+/** Returns the options of a test that needs a terminal. */
+export function needsTerminal(): { readonly skip: string | false } {
+  const { status } = run('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']);
+  return { skip: status !== 0 && 'Only python3, from 3.9 on, makes a terminal here' };
+}
