@@ -13,7 +13,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { tempDir } from './disk/temp-dir.ts';
@@ -30,10 +30,8 @@ export type Slip<Check extends string> = readonly [
 const BUILT = fileURLToPath(new URL('../../', import.meta.url));
 /** One copy: the other files of those with a slip are links to it, which takes less time. */
 const COPY = tempDir({ after });
-cpSync(join(BUILT, 'src'), join(COPY, 'src'), { recursive: true });
-const MODULES = readdirSync(COPY, { recursive: true, encoding: 'utf8' }).filter((path) =>
-  path.endsWith('.js'),
-);
+/** The paths of its modules, by folder. */
+const MODULES = new Map<string, readonly string[]>();
 
 /**
  * Copies the core and the folder of the file, with the slip in the file. Returns the copy's src.
@@ -43,11 +41,11 @@ export function plant(t: TestContext, [what, file, line, instead]: Slip<string>)
   const root = tempDir(t);
   cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
   const ofFile = dirname(file);
-  const folders = ['core', ofFile].map((folder) => join('src', folder, sep));
-  for (const module of MODULES) {
-    if (!folders.some((folder) => module.startsWith(folder))) continue;
-    mkdirSync(dirname(join(root, module)), { recursive: true });
-    linkSync(join(COPY, module), join(root, module));
+  for (const folder of ['core', ...(ofFile.startsWith('core/') ? [] : [ofFile])]) {
+    for (const module of modulesIn(folder)) {
+      mkdirSync(dirname(join(root, module)), { recursive: true });
+      linkSync(join(COPY, module), join(root, module));
+    }
   }
   const path = join(root, 'src', file);
   const parts = readFileSync(path, 'utf8').split(line);
@@ -55,4 +53,16 @@ export function plant(t: TestContext, [what, file, line, instead]: Slip<string>)
   rmSync(path);
   writeFileSync(path, parts.join(instead));
   return new URL('src/', pathToFileURL(`${root}/`));
+}
+
+function modulesIn(folder: string): readonly string[] {
+  let modules = MODULES.get(folder);
+  if (modules === undefined) {
+    const from = join(BUILT, 'src', folder);
+    cpSync(from, join(COPY, 'src', folder), { recursive: true });
+    const names = readdirSync(from, { recursive: true, encoding: 'utf8' });
+    modules = names.filter((name) => name.endsWith('.js')).map((name) => join('src', folder, name));
+    MODULES.set(folder, modules);
+  }
+  return modules;
 }
