@@ -70,8 +70,8 @@ export async function runScript(script, options) {
 }
 
 /**
- * Starts a server of servers.mjs, with the heap that scripts/systemd gives the service. With `pets` it gets the path of a data file with that many, in a
- * folder that is removed when it stops.
+ * Starts a server of servers.mjs, with the heap that scripts/systemd gives the service. With `pets`
+ * it gets the path of a data file with that many, in a folder that is removed when it stops.
  * @param {{ folder: string }} bench
  * @param {import('./servers.mjs').Kind} kind
  * @param {ServerOptions} options

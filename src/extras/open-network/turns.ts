@@ -19,8 +19,9 @@
  *     waiting  held    is not parsed  in its turn, when the request is served: reading, if it has a
  *                                     body or no byte is left; otherwise kept
  *     kept     held    is not parsed  in its turn: parsing
- *     parsing  read    is served      kept, if it has no body; without bytes that are left: reading;
- *                                     waiting, behind one with a body whose response is not out
+ *     parsing  read    is served      kept, if it has no body; without bytes that are left:
+ *                                     reading; waiting, behind one with a body that is not
+ *                                     responded to yet
  *
  * After a last response the turn of a connection never comes. A connection holds at most two
  * requests and one read of 64 KiB, whatever its client sends, and a client that does not read its
