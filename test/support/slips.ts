@@ -4,19 +4,12 @@
  */
 
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { tempDir } from './disk/temp-dir.ts';
+import { isInSample } from './extent.ts';
 
 /** What the slip does, the line that it changes, what is there instead, and the check. */
 export type Slip<Check extends string> = readonly [
@@ -28,41 +21,39 @@ export type Slip<Check extends string> = readonly [
 ];
 
 const BUILT = fileURLToPath(new URL('../../', import.meta.url));
-/** One copy: the other files of those with a slip are links to it, which takes less time. */
-const COPY = tempDir({ after });
-/** The paths of its modules, by folder. */
-const MODULES = new Map<string, readonly string[]>();
 
 /**
- * Copies the core and the folder of the file, with the slip in the file. Returns the copy's src.
- * Fails if the line is not there exactly once.
+ * True for a third of all slips, and for all with --all or --only: they try the tests, and not the
+ * service.
  */
-export function plant(t: TestContext, [what, file, line, instead]: Slip<string>): URL {
+export function isTried(what: string): boolean {
+  return process.env['TEST_ONLY'] !== undefined || isInSample(what, 3);
+}
+
+/** Returns the slips that are tried. Fails if any of them cannot be planted. */
+export function triedOf<One extends Slip<string>>(slips: readonly One[]): readonly One[] {
+  slips.forEach(textWith);
+  return slips.filter(([what]) => isTried(what));
+}
+
+/** Copies the core and the folder of the file, with the slip in the file. Returns the copy's src. */
+export function plant(t: TestContext, slip: Slip<string>): URL {
   const root = tempDir(t);
   cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
+  const [, file] = slip;
   const ofFile = dirname(file);
+  const filter = (source: string): boolean => !source.endsWith('.map');
   for (const folder of ['core', ...(ofFile.startsWith('core/') ? [] : [ofFile])]) {
-    for (const module of modulesIn(folder)) {
-      mkdirSync(dirname(join(root, module)), { recursive: true });
-      linkSync(join(COPY, module), join(root, module));
-    }
+    const [from, to] = [join(BUILT, 'src', folder), join(root, 'src', folder)];
+    cpSync(from, to, { recursive: true, filter });
   }
-  const path = join(root, 'src', file);
-  const parts = readFileSync(path, 'utf8').split(line);
-  assert.equal(parts.length, 2, `${file} must have this once, for "${what}": ${line}`);
-  rmSync(path);
-  writeFileSync(path, parts.join(instead));
+  writeFileSync(join(root, 'src', file), textWith(slip));
   return new URL('src/', pathToFileURL(`${root}/`));
 }
 
-function modulesIn(folder: string): readonly string[] {
-  let modules = MODULES.get(folder);
-  if (modules === undefined) {
-    const from = join(BUILT, 'src', folder);
-    cpSync(from, join(COPY, 'src', folder), { recursive: true });
-    const names = readdirSync(from, { recursive: true, encoding: 'utf8' });
-    modules = names.filter((name) => name.endsWith('.js')).map((name) => join('src', folder, name));
-    MODULES.set(folder, modules);
-  }
-  return modules;
+/** Returns the file with the slip in it. Fails if the line is not there exactly once. */
+function textWith([what, file, line, instead]: Slip<string>): string {
+  const parts = readFileSync(join(BUILT, 'src', file), 'utf8').split(line);
+  assert.equal(parts.length, 2, `${file} must have this once, for "${what}": ${line}`);
+  return parts.join(instead);
 }
