@@ -36,7 +36,7 @@ export function triedOf<One extends Slip<string>>(slips: readonly One[]): readon
   return slips.filter(([what]) => isTried(what));
 }
 
-/** Copies the core and the folder of the file, with the slip in the file. Returns the copy's src. */
+/** Copies the core and the folder of the file, with the slip in it. Returns the copy's src. */
 export function plant(t: TestContext, slip: Slip<string>): URL {
   const root = tempDir(t);
   cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
