@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openFileStore } from '../../src/core/store/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { rounds } from '../support/extent.ts';
 import { measured } from '../support/measured.ts';
 import { petText, REX } from '../support/pets/rex.ts';
 import { usedBytes } from '../support/process/heap.ts';
@@ -81,7 +82,7 @@ test(
 test('100,000 creates take no more memory than their bytes in the data file', async (t) => {
   const store = await openFileStore({ path: join(tempDir(t), 'pets.json') });
   const create = async (): Promise<void> => {
-    for (let round = 0; round < 400; round += 1) {
+    for (let round = 0; round < rounds(200, 400); round += 1) {
       await Promise.all(Array.from({ length: 250 }, () => store.create(REX)));
     }
   };
