@@ -119,6 +119,8 @@ test('The reference has each part of the description at its anchor, and no other
   for (const { operation } of describedOperations(description)) {
     const isMarked = htmlAt(operation.operationId).includes('>Deprecated<');
     assert.equal(isMarked, operation.deprecated === true, operation.operationId);
+    const hasHeading = htmlAt(operation.operationId).includes('>Parameters<');
+    assert.equal(hasHeading, operation.parameters !== undefined, operation.operationId);
   }
   const ids = pieces.map(([, id]) => id!);
   const chapters = Array.from(html.matchAll(/<section id="([^"]+)"/g), ([, id]) => id!);

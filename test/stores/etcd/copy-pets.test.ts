@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { INT64_MAX } from '../../../src/core/base/int64.ts';
 import { exportPets, importPets } from '../../../src/extras/etcd/import-pets.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { openFileStore } from '../../../src/core/store/file-store.ts';
@@ -20,6 +21,7 @@ import {
   standingClock,
 } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
+import { petText, REX } from '../../support/pets/rex.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const cluster = await clusterOfFile(1);
@@ -117,6 +119,21 @@ test('An import of a pet that is too long for etcd is refused before it writes',
     else await assert.rejects(done, { message: refusal });
     assert.equal(etcd.entries.size, refusal === undefined ? 3 : 0);
   }
+});
+
+test('When the greatest id is taken, creates beside each other are refused, and /readyz says so', async (t) => {
+  const pets = new PetTable();
+  const id = INT64_MAX - 1n;
+  pets.append({ id, text: petText(id) });
+  const [etcd, clock] = [new SimulatedEtcd(), standingClock()];
+  const tables = { pets, keys: new IdempotencyKeys(clock) };
+  await importPets({ calls: etcd.calls(), clock }, 'p/', tables, () => undefined);
+  const store = await openStore(t, simulated(etcd, { prefix: 'p/' }));
+  const creates = await Promise.allSettled([REX, REX, REX].map((pet) => store.create(pet)));
+  const reasons = creates.map((create) => 'reason' in create && (create.reason as Error).message);
+  const message = `No id is left: the greatest one, ${INT64_MAX}, is taken`;
+  assert.deepEqual(reasons, [false, message, message]);
+  assert.equal(store.unreadiness(), message);
 });
 
 test('An import that fails at any call is completed by the next one', async (t) => {
