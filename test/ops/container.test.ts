@@ -55,6 +55,13 @@ test('The files that the image copies are a service, and its health check sees i
   assert.equal((await runNode(check, { env: health })).code, 1);
 });
 
+test('The unit, the image and the bench start Node with one bound for the heap of what is new', () => {
+  const unit = readText('scripts/systemd/petstore.service');
+  const [, flag = ''] = /^ExecStart=\S+ (--max-semi-space-size=\d+) /m.exec(unit) ?? [];
+  assert.ok(arrayOf('CMD').includes(flag), flag);
+  assert.ok(readText('scripts/bench/processes.mjs').includes(`'${flag}'`), flag);
+});
+
 test('The compose file names the Dockerfile, its volume and no other path', () => {
   const [, context = '', dockerfile = ''] =
     /build: \{ context: (\S+), dockerfile: (\S+) \}/.exec(COMPOSE) ?? [];
