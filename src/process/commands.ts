@@ -9,6 +9,7 @@
 import crypto from 'node:crypto';
 import { createApiKey, keyNameMistake } from '../core/app/api-keys.ts';
 import { messageOf } from '../core/base/logger.ts';
+import { counted } from '../core/base/quote.ts';
 import {
   assertWhole,
   backUp,
@@ -200,10 +201,6 @@ const NOTHING_INTACT =
 
 function printPets(print: (text: string) => void, path: string, { pets }: Tables): void {
   print(`${path}: ${counted(pets.length, 'pet')}, the greatest id is ${pets.lastId}`);
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 const showHelp: Command = {

@@ -7,6 +7,7 @@
  */
 
 import { errorTexts } from '../core/base/option-error.ts';
+import { counted } from '../core/base/quote.ts';
 import { loadDataFile, makeDataFile } from '../core/store/copies.ts';
 import { DEFAULT_PREFIX, etcdErrors, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
 import {
@@ -168,12 +169,12 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
           await importPets(deps, prefix, data, (done, total) =>
             showProgress(`${Math.floor((100 * done) / total)} % `),
           );
-          print(`${data.pets.length} pets of ${file} are in etcd, under ${prefix}`);
+          print(`${counted(data.pets.length, 'pet')} of ${file} copied to etcd, under ${prefix}`);
           return;
         }
         const { pets, keys } = await exportPets(deps, prefix);
         await makeDataFile(disk, file, { pets, keys });
-        print(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
+        print(`${counted(pets.length, 'pet')} from etcd, under ${prefix}, copied to ${file}`);
       } finally {
         deps.calls.close();
       }

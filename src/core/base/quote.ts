@@ -1,4 +1,4 @@
-/** Quoting in messages: shows an invalid value, but never the whole of a long one. */
+/** Values in messages: shows an invalid one, but never the whole of a long one. */
 
 /** Returns the text as a JSON string, truncated if it is long. */
 export function quote(text: string): string {
@@ -17,4 +17,9 @@ export function cut(text: string, longest: number = 60): string {
   if (text.length <= longest) return text;
   const isPairAtCut = text.codePointAt(longest - 1)! > 0xffff;
   return `${text.slice(0, isPairAtCut ? longest - 1 : longest)}…`;
+}
+
+/** Returns a number with its noun, which gets an s unless the number is 1. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

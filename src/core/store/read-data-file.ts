@@ -10,6 +10,7 @@
  */
 
 import zlib from 'node:zlib';
+import { counted } from '../base/quote.ts';
 import { readAll, readItems, type DiskFile, type Range } from './disk.ts';
 import {
   chainAtStart,
@@ -94,12 +95,12 @@ async function readCommitted(source: Source, word: Word): Promise<DataFileConten
   if (end === undefined || (word === 'clean' && end !== 'whole')) {
     const proven = length + later;
     const advice =
-      'To leave out the rest, move the file away: the command import --intact takes these ' +
-      `${proven} out of it`;
+      'To leave out the rest, move the file away: the command import --intact takes ' +
+      `${counted(proven, 'pet')} out of it`;
     throw new DamagedFileError(
       path,
       `what begins in line ${2 + length}, at byte ${chain.end}, is not as it was written`,
-      `${length} pets before it are proven, and ${later} after it. ${BY_HAND}` +
+      `Proven: ${counted(length, 'pet')} before it, and ${later} after it. ${BY_HAND}` +
         (proven === 0 ? '' : `. ${advice}`),
     );
   }

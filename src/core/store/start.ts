@@ -19,6 +19,7 @@
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../base/logger.ts';
+import { counted } from '../base/quote.ts';
 import {
   CHANGED_WHILE_READ,
   createDataFile,
@@ -292,7 +293,7 @@ async function factsOf(
   }
   try {
     const { pets } = await withFile(deps.disk, path, (file) => readDataFile(path, file, deps));
-    const text = `${path} has ${pets.length} pets, and the greatest id is ${pets.lastId}`;
+    const text = `${path} has ${counted(pets.length, 'pet')}, and the greatest id is ${pets.lastId}`;
     return { state: 'readable', text };
   } catch (error) {
     return { state: 'unreadable', text: `${path} cannot be read: ${messageOf(error)}` };

@@ -62,12 +62,18 @@ test(
     const [from, to] = [join(folder, 'pets.json'), join(folder, 'back', 'pets.json')];
     await writeData(from);
     const count = PETS + 2;
-    assert.equal(intoEtcd(from, 'copy/'), `0 ${count} pets of ${from} are in etcd, under copy/\n`);
+    assert.equal(
+      intoEtcd(from, 'copy/'),
+      `0 ${count} pets of ${from} copied to etcd, under copy/\n`,
+    );
     const store = await openStore(t, { endpoints: cluster.endpoints, prefix: 'copy/' });
     assert.equal(store.count().total, count);
     const keyed = { name: 'pet 10', categoryId: 10n, status: 'sold' } as const;
     assert.equal((await store.createOnce(keyed, 'a'.padStart(32, '0'))).isReplayed, true);
-    assert.equal(fromEtcd('copy/', to), `0 ${count} pets from etcd, under copy/, are in ${to}\n`);
+    assert.equal(
+      fromEtcd('copy/', to),
+      `0 ${count} pets from etcd, under copy/, copied to ${to}\n`,
+    );
     // The marks may be in other places.
     assert.deepEqual(linesOf(to), linesOf(from));
     assert.equal(linesOf(to).filter((line) => line.includes('idempotencyKey')).length, 30);
@@ -97,7 +103,7 @@ test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
   await store.close();
   assert.match(fromEtcd('x/', none), /^1 petstore: There is no log under x\/ in etcd\. .*\n$/);
   assert.equal(existsSync(none), false);
-  assert.equal(intoEtcd(copy, 'x/'), `0 1 pets of ${copy} are in etcd, under x/\n`);
+  assert.equal(intoEtcd(copy, 'x/'), `0 1 pet of ${copy} copied to etcd, under x/\n`);
 });
 
 test('An import of a pet that is too long for etcd is refused before it writes', async (t) => {

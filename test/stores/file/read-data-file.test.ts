@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
+import { counted } from '../../../src/core/base/quote.ts';
 import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
 import { MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
 import { blanksOf } from '../../../src/core/store/format.ts';
@@ -216,7 +217,7 @@ test('Damage is reported at its place, and all commits that their marks prove ar
       await assertRefused(
         content,
         `pets.json is damaged: what begins in ${where}, is not as it was written. It was left as it ` +
-          `is. ${before.length} pets before it are proven, and ${after.length} after it. `,
+          `is. Proven: ${counted(before.length, 'pet')} before it, and ${after.length} after it. `,
       );
     }
     const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
