@@ -42,6 +42,18 @@ const UNUSABLE: readonly (readonly [text: string, why: RegExp])[] = [
   ["import 'nosuch';", /it cannot be loaded: Cannot find package 'nosuch'/],
   ['export const opens = 1;', /it exports no function open\(path\)/],
   ["export const open = () => { throw new Error('No') };", /acknowledges nothing.*fails \(No\)/],
+  [
+    "export const open = () => ({ add: () => Promise.reject(new Error('Full')), all: () => [] });",
+    /acknowledges nothing, .*: refused \(Full\)\n$/,
+  ],
+  [
+    `import fs from 'node:fs';
+export const open = (path) => ({
+  add: async ({ text }) => fs.appendFileSync(path, text + '\\n'),
+  all: () => fs.readFileSync(path, 'utf8').trim().split('\\n'),
+});`,
+    /: all\(\) does not return \{"id":1,.* as it was added: \["item 1 /,
+  ],
 ];
 
 test('The judge says in one line why a module cannot be judged, without a table', async (t) => {
