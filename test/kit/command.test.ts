@@ -193,16 +193,6 @@ for (const [args, message, env] of UNCHECKED) {
 
 test('--help names the options, and --list every check, each with its own id', async () => {
   const { code, stdout } = await run(['--help']);
-  const flags = { key: 'texts', level: 'texts', only: 'texts', list: 'plain', wait: 'texts' };
-  const others = { header: 'texts', category: 'texts', 'expected-failures': 'texts' };
-  const last = {
-    timeout: 'texts',
-    strict: 'switch',
-    reporter: 'texts',
-    output: 'texts',
-    version: 'plain',
-  };
-  assert.deepEqual(conformance.flags, { ...flags, ...others, ...last });
   const shown = Array.from(stdout.matchAll(/^ {2}--(\S+)/gm), ([, flag]) => flag);
   assert.deepEqual(shown.sort(), [...Object.keys(conformance.flags!), 'help'].sort());
   assert.equal(code, 0);

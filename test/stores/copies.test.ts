@@ -62,3 +62,13 @@ test('A backup that fails leaves the file that it was to replace', async () => {
   await backUp(memory, PATH, to, true);
   assert.deepEqual(linesOf(await read(memory.read(to))), lines);
 });
+
+test('A backup never gets a name that belongs to the data file', async () => {
+  const memory = createMemoryDisk({ [PATH]: fileOf([], 'clean').bytes });
+  for (const ending of ['journal', 'journal.old', 'lock', 'saved-20261121T2Z', 'unfinished-1']) {
+    await assert.rejects(backUp(memory, PATH, `${PATH}.${ending}`, true), /name another file$/);
+  }
+  for (const other of [`${PATH}.bak`, '/d/cats.json.lock', '/e/pets.json.lock']) {
+    await backUp(memory, PATH, other, false);
+  }
+});
