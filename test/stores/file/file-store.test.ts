@@ -1,4 +1,4 @@
-/** The file store: the contract of a PetStore on real files, and its scripts, one for each state. */
+/** The file store: the contract of a PetStore on real files, and a script for each state. */
 
 import { join } from 'node:path';
 import { testPetStoreContract } from '../../../src/extras/contract/pet-store-contract.ts';
