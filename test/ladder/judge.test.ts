@@ -15,10 +15,7 @@ import { ROWS, type Row } from './variants.ts';
 
 /** The columns of the judge in which a row loses an item. A rung is sound. */
 const LOSSES: Readonly<Record<string, string>> = {
-  '2-json-file': '',
   '3-append': '',
-  'in-place': 'kill, power failure, failed write, full disk, full then room, failed sync',
-  'short-writes': 'short write, full disk, full then room',
   'in-place and short-writes':
     'kill, power failure, short write, failed write, full disk, full then room, failed sync',
   'no-sync': 'power failure',
@@ -26,8 +23,6 @@ const LOSSES: Readonly<Record<string, string>> = {
   'syncs-again': 'failed sync',
   'early-answer': 'power failure',
   unproven: 'power failure',
-  'short-commits': 'short write, full disk, full then room',
-  'syncs-commits-again': 'failed sync',
 };
 
 /** Without --all: one that is sound, and one that loses items in each column. */
