@@ -42,7 +42,8 @@ test('A valid service passes, as a command and as a test file, with options of e
   const url = await open(t, { hasKey });
   const env = { CONFORMANCE_API_KEY: KEY, CONFORMANCE_ONLY: '4.1\n9' };
   const output = join(tempDir(t), 'report.txt');
-  const command = await run([`${url}/`, '--header', 'X-Gateway: g', '--output', output], env);
+  const headers = ['--header', 'X-Shop: a', '--header', 'X-Gateway: g'];
+  const command = await run([`${url}/`, ...headers, '--output', output], env);
   const title = `petstore conformance \\S+, interface 1\\.0\\.0, ${url}`;
   const removal = '9/removal that day is to come';
   const report = `^${title}\n\nNot observed:\n[^]*\n  ${removal}\n\n[0-9]+ hold; 0 fail; 4 not observed\n$`;

@@ -96,6 +96,16 @@ for (const [name, , file] of DURABLE) {
   });
 }
 
+test('The file of rung 3 is valid JSON from the start on', async () => {
+  const disk = createMemoryDisk();
+  const store = await openAppendStore(PATH, disk);
+  for (let pets = 0; pets < 6; pets += 2) {
+    const found = JSON.parse(disk.read(PATH).toString()) as readonly unknown[];
+    assert.equal(found.length, pets);
+    await Promise.all(['Rex', 'Tom'].map((name) => store.create({ name, categoryId: 7n })));
+  }
+});
+
 test('Rung 3 refuses a file that is damaged before its last commit, or that another store wrote', async () => {
   const disk = createMemoryDisk();
   const store = await openAppendStore(PATH, disk);
