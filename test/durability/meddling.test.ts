@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -16,7 +16,7 @@ import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { REX } from '../support/pets/rex.ts';
 import { assertRefused, end, startOn } from '../support/process/process.ts';
 import { until } from '../support/until.ts';
-import { openScene, type Scene } from './scene.ts';
+import { openScene } from './scene.ts';
 
 /** More than a tick of any file system's clock: an edit within one is not noticed. */
 const TICK_MS = 20;
@@ -103,31 +103,13 @@ for (const [what, meddle, then] of MEDDLINGS) {
   });
 }
 
-type Load = Awaited<ReturnType<Scene['underLoad']>>;
-
-test('A service under load whose data file is removed goes on, and no pet is lost', async (t) => {
-  const scene = await openScene(t);
-  const load = await scene.underLoad();
-  fs.rmSync(scene.dataFile);
-  // More than were in progress meanwhile.
-  await load.answered(40);
-  assert.equal(await end(scene.service, 'SIGKILL'), 'SIGKILL');
-  await load.ended;
-  scene.ledger.check(await petsAtNextStart(scene.dataFile));
-});
-
 test('A service under load whose data file is replaced ends, and saves its pets', async (t) => {
   const scene = await openScene(t);
-  const load = await scene.underLoad();
-  fs.copyFileSync(scene.dataFile, `${scene.dataFile}.copy`);
-  await load.answered(20);
-  fs.renameSync(`${scene.dataFile}.copy`, scene.dataFile);
-  await ends(t, scene, load);
-});
-
-/** Does what the message of the next start says. */
-async function ends(t: TestContext, scene: Scene, load: Load): Promise<void> {
   const { service, dataFile, ledger } = scene;
+  const load = await scene.underLoad();
+  fs.copyFileSync(dataFile, `${dataFile}.copy`);
+  await load.answered(20);
+  fs.renameSync(`${dataFile}.copy`, dataFile);
   assert.equal(await service.exit(), 1, service.stderr());
   await load.ended;
   const saved = scene.beside('.saved-');
@@ -136,9 +118,10 @@ async function ends(t: TestContext, scene: Scene, load: Load): Promise<void> {
   const line = /^petstore: Pets were saved to another file\. .* [Gg]ive the saved file .*name.*\n$/;
   await assertRefused(startOn(t, dataFile), line);
   assert.deepEqual(fs.readFileSync(dataFile), there);
+  // As the message says.
   fs.renameSync(saved, dataFile);
   ledger.check(await petsAtNextStart(dataFile));
-}
+});
 
 test('A link that a backup made is not written to by the next start', async (t) => {
   const path = join(tempDir(t), 'pets.json');

@@ -6,12 +6,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { CASE, caseOf, rounds } from '../support/extent.ts';
 import { connectWire, type Outcome } from '../support/http/wire.ts';
+import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { startLoad } from '../support/pets/pet-load.ts';
 import { end, KEY, type Process } from '../support/process/process.ts';
@@ -57,7 +58,10 @@ test(`${RESTARTS} restarts on an inherited socket refuse no request, and leave n
   const unanswered = assertWhole(await load.ended);
   assert.equal(load.lost(), 0);
   assert.equal(await end(service, 'SIGTERM'), 0);
-  assertStored(dataFile, ledger, unanswered);
+  assert.deepEqual(readdirSync(dirname(dataFile)), ['pets.json']);
+  const pets = await petsAtNextStart(dataFile);
+  ledger.check(pets);
+  assert.ok(pets.length <= ledger.answered + unanswered, `${pets.length} pets`);
 });
 
 /**
@@ -75,13 +79,4 @@ function assertWhole(outcomes: readonly Outcome[]): number {
     }
   }
   return outcomes.filter(({ status }) => status === 'cut').length;
-}
-
-/** The data file has the acknowledged pets, and no others but those without a response. */
-function assertStored(dataFile: string, ledger: PetLedger, unanswered: number): void {
-  assert.deepEqual(readdirSync(dirname(dataFile)), ['pets.json']);
-  const lines = readFileSync(dataFile, 'utf8').split('\n').slice(1, -2);
-  const pets = lines.map((line) => line.replace(/^,/, '').trimEnd());
-  ledger.check(pets);
-  assert.ok(pets.length <= ledger.answered + unanswered, `${pets.length} pets`);
 }

@@ -42,7 +42,8 @@ test('A valid service passes, as a command and as a test file, with options of e
   const url = await open(t, { hasKey });
   const env = { CONFORMANCE_API_KEY: KEY, CONFORMANCE_ONLY: '4.1\n9' };
   const output = join(tempDir(t), 'report.txt');
-  const command = await run([`${url}/`, '--header', 'X-Gateway: g', '--output', output], env);
+  const headers = ['--header', 'X-Shop: a', '--header', 'X-Gateway: g'];
+  const command = await run([`${url}/`, ...headers, '--output', output], env);
   const title = `petstore conformance \\S+, interface 1\\.0\\.0, ${url}`;
   const removal = '9/removal that day is to come';
   const report = `^${title}\n\nNot observed:\n[^]*\n  ${removal}\n\n[0-9]+ hold; 0 fail; 4 not observed\n$`;
@@ -142,13 +143,10 @@ const URL_EXPECTED = 'BASE_URL must be a URL such as https://host/v1, which ends
 const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<string, string>][] =
   [
     ['', /^BASE_URL or CONFORMANCE_URL must be a URL such as https:\/\/host\/v1, which ends in /],
-    ["''", /^BASE_URL or CONFORMANCE_URL must be a URL such as https:\/\/host\/v1, which ends in /],
     [`${URL_2} more`, 'Unexpected argument 2: see --help'],
     [URL_2, '--key or CONFORMANCE_API_KEY must be an API key', { CONFORMANCE_API_KEY: '' }],
     [URL_2, 'CONFORMANCE_API_KEY must be an API key', { CONFORMANCE_API_KEY: 'not one' }],
-    [`${URL_2} --key`, '--key needs a value', { CONFORMANCE_API_KEY: '' }],
     [URL_2, 'CONFORMANCE_STRICT must be on or off, not "no"', { CONFORMANCE_STRICT: 'no' }],
-    [`${URL_2} --strict --only=`, '--only needs a value'],
     // It may be the API key.
     ['Secret-key', URL_EXPECTED.replace(', not', '')],
     ['http://host:99999/v1', `${URL_EXPECTED} "http://host:99999/v1"`],
@@ -168,17 +166,12 @@ ${URL_EXPECTED} "host/v1"
       '--only must be ids of --list, not "limit-maximun": did you mean 4.1/limit-maximum?',
     ],
     [
-      `${URL_2} --only not-added`,
-      '--only must be ids of --list, not "not-added": did you mean 4.2/not-added?',
-    ],
-    [
       `${URL_2} --expected-failures 4.2/locations`,
       '--expected-failures must be ids of --list, not "4.2/locations": did you mean 4.2/location?',
     ],
     [`${URL_2} --header Authorization=secret`, "--header must be 'Name: value'"],
     [`${URL_2} --header X:€`, "--header must be 'Name: value'"],
     [`${URL_2} --timeout 0s`, '--timeout must be a time such as 10s or 2m, not "0s"'],
-    [`${URL_2} --expected-failures FILE`, '--expected-failures must be ids of --list, not "FILE"'],
     [
       URL_2,
       'CONFORMANCE_EXPECTED_FAILURES must be ids of --list, not "4.9 # gone"',
@@ -192,8 +185,7 @@ ${URL_EXPECTED} "host/v1"
 
 for (const [args, message, env] of UNCHECKED) {
   test(`The command line '${args}' is refused with exit code 2: ${message}`, async () => {
-    const words = args === '' ? [] : args.split(' ').map((word) => word.replace("''", ''));
-    const { code, stdout, stderr } = await run(words, env);
+    const { code, stdout, stderr } = await run(args === '' ? [] : args.split(' '), env);
     if (typeof message === 'string') assert.equal(stderr, `${message}\n`);
     else assert.match(stderr, message);
     assert.deepEqual([code, stdout], [2, '']);
@@ -202,16 +194,6 @@ for (const [args, message, env] of UNCHECKED) {
 
 test('--help names the options, and --list every check, each with its own id', async () => {
   const { code, stdout } = await run(['--help']);
-  const flags = { key: 'texts', level: 'texts', only: 'texts', list: 'plain', wait: 'texts' };
-  const others = { header: 'texts', category: 'texts', 'expected-failures': 'texts' };
-  const last = {
-    timeout: 'texts',
-    strict: 'switch',
-    reporter: 'texts',
-    output: 'texts',
-    version: 'plain',
-  };
-  assert.deepEqual(conformance.flags, { ...flags, ...others, ...last });
   const shown = Array.from(stdout.matchAll(/^ {2}--(\S+)/gm), ([, flag]) => flag);
   assert.deepEqual(shown.sort(), [...Object.keys(conformance.flags!), 'help'].sort());
   assert.equal(code, 0);

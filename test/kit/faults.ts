@@ -28,6 +28,16 @@ function except(name: keyof Rules, given: unknown, result: () => unknown): Wrong
   return { [name]: (...args: unknown[]) => (args[0] === given ? result() : right(...args)) };
 }
 
+/** A service that lists others of its pets. */
+const listing = (choose: Rules['list']): Wrong => ({
+  list: (pets, query) => list(choose(pets, query), query),
+});
+
+/** A service for which each NewPet has these members if it lacks them. */
+const filled = (members: Fields): Wrong => ({
+  readNewPet: (given) => plainRules.readNewPet({ ...members, ...given }),
+});
+
 /** A service that returns changed names. */
 const name = (change: (name: string) => unknown): Wrong => ({
   show: (pet) => ({ ...pet, name: change(pet.name) }),
@@ -148,24 +158,18 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '4.1/filter-limit the filter is ignored with a limit': {
     list: (pets, query) => list(pets, query.isDefault ? query : { ...query, status: undefined }),
   },
-  '4.1/filter-limit limit counts before the filter': {
-    list: (pets, query) => list(pets.slice(0, query.limit), query),
-  },
+  '4.1/filter-limit limit counts before the filter': listing((pets, { limit }) =>
+    pets.slice(0, limit),
+  ),
   '3/status-filter the filter sold finds pending, too': {
     list: (pets, query) => {
       const isPending = (one: unknown): boolean => query.status === 'sold' && one === 'pending';
       return pets.filter((pet) => isPending(pet.status) || list([pet], query).length > 0);
     },
   },
-  '4.1/complete the newest pet is not listed yet': {
-    list: (pets, query) => list(pets.slice(0, -1), query),
-  },
-  '4.1/complete pets without a status are not listed': {
-    list: (pets, query) => list(pets.filter(hasStatus), query),
-  },
-  '4.1/once the first pet is listed twice': {
-    list: (pets, query) => list([...pets.slice(0, 1), ...pets], query),
-  },
+  '4.1/complete the newest pet is not listed yet': listing((pets) => pets.slice(0, -1)),
+  '4.1/complete pets without a status are not listed': listing((pets) => pets.filter(hasStatus)),
+  '4.1/once the first pet is listed twice': listing((pets) => [...pets.slice(0, 1), ...pets]),
   '4.1/pages a page leaves out the pet after the page before': {
     list: (pets, query) => {
       const shown = pets.filter((_pet, index) => query.page === 0 || index % 8 !== 7);
@@ -237,13 +241,9 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
       return { name, categoryId, status } as NewPet;
     },
   },
-  '2/category-required categoryId may be missing': {
-    readNewPet: (members) => readNewPet({ categoryId: 0n, ...members }),
-  },
+  '2/category-required categoryId may be missing': filled({ categoryId: 0n }),
   '2/name-type name may be null': except('isName', null, () => true),
-  '2/name-required name may be missing': {
-    readNewPet: (members) => readNewPet({ name: '', ...members }),
-  },
+  '2/name-required name may be missing': filled({ name: '' }),
   '2/status-others any status will do': { isStatus: (value) => typeof value === 'string' },
   '2/status-values status pending is refused': except('isStatus', 'pending', () => false),
   '2/status-optional status is required': {

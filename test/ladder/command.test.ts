@@ -1,8 +1,7 @@
 /** npm run ladder as a command: its words on a mistake, and what is left if a signal ends it. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +15,6 @@ const LADDER = join(ROOT, 'scripts', 'ladder.mjs');
 
 /** Arguments, and the one line about them. */
 const MISTAKES: readonly (readonly [args: readonly string[], line: RegExp])[] = [
-  [['--nosuch'], /^Unknown option '--nosuch'$/],
-  [['--judge'], /^Option '--judge <value>' argument missing$/],
   [['--judge', 'nosuch.mjs'], /nosuch\.mjs does not exist$/],
   [['--rows', 'nosuch'], /^There is no row "nosuch"\. The rows are 1-plain, /],
   [['--folder', 'nosuch'], /^The folder nosuch does not exist$/],
@@ -45,6 +42,18 @@ const UNUSABLE: readonly (readonly [text: string, why: RegExp])[] = [
   ["import 'nosuch';", /it cannot be loaded: Cannot find package 'nosuch'/],
   ['export const opens = 1;', /it exports no function open\(path\)/],
   ["export const open = () => { throw new Error('No') };", /acknowledges nothing.*fails \(No\)/],
+  [
+    "export const open = () => ({ add: () => Promise.reject(new Error('Full')), all: () => [] });",
+    /acknowledges nothing, .*: refused \(Full\)\n$/,
+  ],
+  [
+    `import fs from 'node:fs';
+export const open = (path) => ({
+  add: async ({ text }) => fs.appendFileSync(path, text + '\\n'),
+  all: () => fs.readFileSync(path, 'utf8').trim().split('\\n'),
+});`,
+    /: all\(\) does not return \{"id":1,.* as it was added: \["item 1 /,
+  ],
 ];
 
 test('The judge says in one line why a module cannot be judged, without a table', async (t) => {
@@ -56,20 +65,6 @@ test('The judge says in one line why a module cannot be judged, without a table'
     assert.match(stderr, why);
     assert.equal(stdout, '');
     assert.equal(code, 2);
-  }
-});
-
-test('The ladder leaves no folder if a signal ends it, and removes that of a process that was killed', async (t) => {
-  const folder = tempDir(t);
-  const { pid: ended } = spawnSync(process.execPath, ['--version']);
-  mkdirSync(join(folder, `petstore-ladder-${ended}-orphan`, 'more'), { recursive: true });
-  const args = [LADDER, '--rows', '2-json-file', '--folder', folder];
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    const run = startProgram(process.execPath, args, {});
-    await until(() => readdirSync(folder).some((name) => name.includes(`-${run.child.pid}-`)));
-    run.child.kill(signal);
-    await run.exit();
-    assert.deepEqual(readdirSync(folder), []);
   }
 });
 

@@ -14,6 +14,7 @@ import {
   changeNames,
   EMPTY_DISK,
   FOLDER,
+  partsOf,
   syncFile,
   syncNames,
   type DiskImage,
@@ -188,18 +189,8 @@ class Tries {
   }
 }
 
-/** The same text for disks that nothing can tell apart, now or after a power failure. */
 function keyOfMoment({ image, acknowledged }: Moment): string {
-  const files = [...image.files].map(([id, { cached, durable, changes }]) => {
-    const parts = changes.map((change) => [
-      change.position,
-      change.bytes?.length,
-      change.isDropped,
-    ]);
-    return [id, cached.toString('latin1'), durable.toString('latin1'), parts];
-  });
-  const { names, durableNames, nameChanges } = image;
-  return JSON.stringify([[...names], [...durableNames], nameChanges, files, acknowledged]);
+  return JSON.stringify([partsOf(image), acknowledged]);
 }
 
 function keyOf({ names, files }: DiskImage, acknowledged: readonly string[]): string {

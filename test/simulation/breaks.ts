@@ -5,7 +5,6 @@
  * Without --all a break meets only the faults that are known to catch it.
  */
 
-import zlib from 'node:zlib';
 import type { StoredPet } from '../../src/core/pets/pet.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/core/pets/pet-store.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
@@ -16,7 +15,6 @@ import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
 import { PetTable } from '../../src/core/store/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
 import { inClass, type Change } from '../support/replaced-method.ts';
-import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
 import { without, type Search } from './broken-disks.ts';
 import {
@@ -27,8 +25,7 @@ import {
   liveShortly,
   type Script,
 } from './callers.ts';
-import { cutFiles, flipBits, tornFile } from './damage.ts';
-import type { LifeOptions, Operation } from './life.ts';
+import type { Operation } from './life.ts';
 import * as meddling from './meddling.ts';
 import { Simulation, type Cases } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
@@ -46,7 +43,10 @@ const byCrash = (script: Script): Search =>
 
 /** By a life that begins with a torn commit. */
 const byTornStart: Search = by(async function* () {
-  yield* new Simulation(liveOnce, { ...(await tornFile()), isSearch: true }).crashEverywhere();
+  yield* new Simulation(liveOnce, {
+    ...(await meddling.tornFile()),
+    isSearch: true,
+  }).crashEverywhere();
 });
 
 /** The faults that are known to catch a break. */
@@ -77,14 +77,6 @@ const byMemory = (lasts: 'once' | 'for ever', inRepair: boolean): Search =>
 
 /** By another program that does this. */
 const byMeddling = (what: string): Search => by(() => meddling.meddleEverywhere(what));
-
-/** The time of day steps to and fro at each operation, by longer than a key is kept. */
-export const CLOCK_STEPS: LifeOptions = {
-  isMeddled: false,
-  happens({ clock }, operations) {
-    clock.offsetMs += (operations % 3 === 0 ? -25 : 25) * 3_600_000;
-  },
-};
 
 /** Both changes at the same time. */
 const both =
@@ -126,24 +118,9 @@ function skipLook(which: number): Change {
   return both(reserve, both(append, check));
 }
 
-const ageByTimeOfDay = inClass(TestClock, 'startProcess', (start) => () => {
-  const clock = start();
-  return { ...clock, now: clock.timeOfDay };
-});
-
-/** A clean file has the word of one that is in use. */
-const sameWord = inClass({ prototype: zlib }, 'crc32', (crc32) => (data, crc) => {
-  return crc32(data === 'clean' ? 'in use' : data, crc);
-});
-
 /** The write of a word into the first line. */
 const writeOf = (word: Word): RegExp =>
   new RegExp(`; write \\S+pets\\.json \\${String(firstLine(word))}`);
-
-/** Words keep their CRC. */
-const acceptAnyCrc = inClass({ prototype: zlib }, 'crc32', (crc32) => (data) => {
-  return typeof data === 'string' ? crc32(data) : 0;
-});
 
 const cleanAtClose = inClass(DataFile, 'close', (close, self) => async () => {
   await self.markClean().catch(() => undefined);
@@ -211,17 +188,6 @@ export const BREAKS: readonly Break[] = [
   ...catches(byMemory('for ever', true), {
     'says that its file is clean while it has to repair it': cleanAtClose,
   }),
-  ...catches(by(flipBits), {
-    'accepts a wrong CRC': acceptAnyCrc,
-    'takes a damaged whole commit for torn': broken.hideEnd,
-  }),
-  ...catches(by(cutFiles), {
-    'takes a clean file for one in use': sameWord,
-  }),
-  ...catches(
-    by(() => new Simulation(liveInDoubt, { ...CLOCK_STEPS, isSearch: true }).crashEverywhere()),
-    { 'ages keys by the time of day': ageByTimeOfDay },
-  ),
   ...catches(by(meddling.startTwice), {
     'does not lock its file': broken.lockNothing(/pets\.json$/),
     'does not lock a new file before its name': broken.lockNothing(/unfinished/),

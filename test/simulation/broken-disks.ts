@@ -4,7 +4,6 @@
  */
 
 import type { Disk, DiskFile, FileStat } from '../../src/core/store/disk.ts';
-import { FIRST_LINE_BYTES, wordOf } from '../../src/core/store/format.ts';
 import { intercept, type DiskCall, type Interceptor } from '../support/disk/intercept.ts';
 import { inClass, type Change } from '../support/replaced-method.ts';
 import { DATA_FILE } from './life.ts';
@@ -145,14 +144,4 @@ export const blindForPath: Change = onDisk(() => {
     if (operation !== 'open') return proceed(...args);
     return (proceed(...args) as Promise<DiskFile>).then((file) => (opened = file));
   };
-});
-
-/** The end of a file in our form, by which a whole commit is known, is not seen. */
-export const hideEnd: Change = onCall<Promise<DiskFile>>('open', async (open, [, how]) => {
-  const file = await open();
-  const start = Buffer.alloc(FIRST_LINE_BYTES);
-  await file.read(start, 0);
-  const sizeBytes = file.stat().sizeBytes - 2;
-  const hasMarks = how !== 'create' && wordOf(start) !== undefined;
-  return hasMarks ? { ...file, stat: () => ({ ...file.stat(), sizeBytes }) } : file;
 });

@@ -8,6 +8,7 @@
  * nothing.
  */
 
+import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 
 export interface DiskImage {
@@ -166,4 +167,32 @@ export function resize(content: Buffer, size: number): Buffer {
 
 function setFile(image: DiskImage, id: number, file: FileImage): DiskImage {
   return { ...image, files: new Map(image.files).set(id, file) };
+}
+
+/** Returns the same for images that nothing can tell apart, now or after a power failure. */
+export function partsOf(image: DiskImage): readonly unknown[] {
+  const { files, names, durableNames, nameChanges } = image;
+  const changed = nameChanges.flatMap((change) => change.names);
+  const ids = new Set([...names, ...durableNames, ...changed].map(([, id]) => id));
+  const contents = [...ids].map((id) => {
+    const file = id === undefined ? undefined : files.get(id);
+    return [id, file && keyOfFile(file)];
+  });
+  return [[...names], [...durableNames], nameChanges, contents];
+}
+
+const fileKeys = new WeakMap<FileImage, string>();
+
+function keyOfFile(file: FileImage): string {
+  let key = fileKeys.get(file);
+  if (key === undefined) {
+    const hash = createHash('sha1');
+    for (const content of [file.cached, file.durable])
+      hash.update(`${content.length} `).update(content);
+    for (const { position, bytes, isDropped } of file.changes) {
+      hash.update(`${position} ${bytes?.length} ${isDropped} `).update(bytes ?? '');
+    }
+    fileKeys.set(file, (key = hash.digest('base64')));
+  }
+  return key;
 }

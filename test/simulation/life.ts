@@ -46,8 +46,6 @@ export interface LifeOptions {
   readonly memoryFault?: Omit<Fault, 'kind'> | undefined;
   /** What another program does before an operation, by the number of operations so far. */
   readonly happens?: (life: Life, operations: number) => void;
-  /** True if another program may change files between the last look at them and an exit. */
-  readonly isMeddled?: boolean;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
   /** What this disk cannot do. */
@@ -222,8 +220,8 @@ export class Life implements Site {
   /** After a stop, and before an exit, each pet is where the store says, whatever happens then. */
   async #expectSafe(store: FileStore): Promise<void> {
     this.where = store.durability();
-    const { happens, isMeddled = happens !== undefined } = this.#options;
-    if (isMeddled || this.where === 'memory') return;
+    // Another program may change files between the last look at them and an exit.
+    if (this.#options.happens !== undefined || this.where === 'memory') return;
     const pattern = this.where === 'data file' ? /pets\.json$/ : /saved-[^.]*$/;
     const content = contentsOf(worstEnd(this.disk.image, !this.disk.syncsFolders), pattern);
     const lost = (await this.readAll()).filter((pet) => !content.includes(pet.slice(0, -1)));

@@ -12,7 +12,6 @@ import type { Random } from '../support/random.ts';
 import { REX } from '../support/pets/rex.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { liveAndStop, type Script } from './callers.ts';
-import { tornFile } from './damage.ts';
 import { changeNames, FOLDER, type DiskImage } from './disk-image.ts';
 import { contentsOf, DATA_FILE, Life, live, type LifeOptions, type Operation } from './life.ts';
 import { complaintsAbout, type Cases } from './simulation.ts';
@@ -185,6 +184,19 @@ async function falseReportsOf(
 const SAVED = /^\/data\/pets\.json\.saved-\w+$/;
 
 const start: Script = (callers) => callers.start();
+
+/** A file that is in use, with a torn commit at its end. */
+export async function tornFile(): Promise<Required<Pick<LifeOptions, 'image' | 'known'>>> {
+  const { disk, model } = await live(async (callers) => {
+    await callers.start();
+    await callers.create(30, 3);
+    await callers.createOnce(3);
+  });
+  const known = model.knowledge();
+  const tail = Buffer.from(`,{"id":${known.pets.length + 1},"name":"${'x'.repeat(300)}`);
+  disk.edit(DATA_FILE, (content) => Buffer.concat([content.subarray(0, -2), tail]));
+  return { image: disk.image, known };
+}
 
 /** Turns of the microtask queue before the second start begins. Without --all, one in this many. */
 const TURNS = 200;

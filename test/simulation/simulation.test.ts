@@ -8,14 +8,12 @@ import { after } from 'node:test';
 import { isWhole } from '../support/extent.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
 import { isTried } from '../support/slips.ts';
-import { BREAKS, CLOCK_STEPS, searchSoundStore } from './breaks.ts';
+import { BREAKS, searchSoundStore } from './breaks.ts';
 import { liveInDoubt, liveShortly } from './callers.ts';
-import { crashImages, cutFiles, flipBits, zeroParts } from './damage.ts';
-import type { Operation } from './life.ts';
 import * as meddling from './meddling.ts';
 import { Simulation, Tried, type Cases } from './simulation.ts';
 import type { Fault } from './simulated-disk.ts';
-import { endsWithNames, plainEnds } from './survival.ts';
+import { plainEnds } from './survival.ts';
 
 const DURATIONS = ['once', 'for ever'] as const;
 const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][]>> = {
@@ -25,9 +23,6 @@ const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][
 };
 /** Different faults lead to the same files. */
 const shortly = { tried: new Tried() };
-/** What gives or removes names. */
-const isOfName = ({ kind }: Operation): boolean => /^(link|rename|syncDirectory)$/.test(kind);
-
 const RUNS: Readonly<Record<string, () => Cases>> = {
   'No pet is lost if the process or the power ends at any operation, twice': () =>
     new Simulation(liveShortly, shortly).crashEverywhere(),
@@ -48,18 +43,6 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
       ],
     ]),
   ),
-  'No pet is lost where no file can have two names, if an operation fails and it ends anywhere':
-    () =>
-      new Simulation(liveShortly, { disk: { hasLinks: false } }).failEverywhere(
-        ['EIO'],
-        'once',
-        isOfName,
-      ),
-  'No pet is lost where no folder is synced, if it ends anywhere and its names are kept': () =>
-    new Simulation(liveShortly, {
-      disk: { syncsFolders: false },
-      ends: endsWithNames,
-    }).crashEverywhere(),
   'A pet with a key exists once if two operations fail and its client retries': () =>
     new Simulation(liveInDoubt, { ends: plainEnds }).failEverywhere(['EIO'], 'twice'),
   ...Object.fromEntries(
@@ -69,18 +52,7 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
     ]),
   ),
   'One of two processes that start at the same time is let in': meddling.startTwice,
-  'No key is lost if the clock steps by 25 hours, to and fro, at each operation': () =>
-    new Simulation(liveInDoubt, CLOCK_STEPS).crashEverywhere(),
-  'No key is lost if the clock steps at each operation, and two of them fail': () =>
-    new Simulation(liveInDoubt, { ...CLOCK_STEPS, ends: plainEnds }).failEverywhere(
-      ['EIO'],
-      'twice',
-    ),
   ...(isWhole && { 'The searches for breaks find nothing in a sound store': searchSoundStore }),
-  'A start with a flipped bit in a file is refused': flipBits,
-  'A start with a file that is cut off shows the commits before, or is refused': cutFiles,
-  'A start with zeros that no crash leaves in a file is refused': zeroParts,
-  'What a crash leaves of a commit at any position in a sector is read': crashImages,
 };
 
 const tests = new TestsOfCases();

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import { caseOf, isChosen, isInSample } from '../support/extent.ts';
 import type { Callers, Script } from './callers.ts';
-import type { DiskImage, FileImage } from './disk-image.ts';
+import { partsOf, type DiskImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge } from './model.ts';
 import { CHANGES, type Fault, type OperationKind } from './simulated-disk.ts';
@@ -159,36 +159,8 @@ export function complaintsOf({ stores, startError, complaints }: Life): readonly
 }
 
 /** The same text for images and knowledge that lead to the same. */
-function keyOf({ files, names, durableNames, nameChanges }: DiskImage, known: Knowledge): string {
-  const changed = nameChanges.flatMap((change) => change.names);
-  const ids = new Set([...names, ...durableNames, ...changed].map(([, id]) => id));
-  const contents = [...ids].map((id) => {
-    const file = id === undefined ? undefined : files.get(id);
-    return [id, file && keyOfFile(file)];
-  });
+function keyOf(image: DiskImage, known: Knowledge): string {
   const clients = known.clients.map(({ key, id }) => [key, String(id)]);
-  const parts = [
-    [...names],
-    [...durableNames],
-    nameChanges,
-    contents,
-    { ...known, clients, sent: [] },
-  ];
+  const parts = [...partsOf(image), { ...known, clients, sent: [] }];
   return createHash('sha1').update(JSON.stringify(parts)).digest('base64');
-}
-
-const fileKeys = new WeakMap<FileImage, string>();
-
-function keyOfFile(file: FileImage): string {
-  let key = fileKeys.get(file);
-  if (key === undefined) {
-    const hash = createHash('sha1');
-    for (const content of [file.cached, file.durable])
-      hash.update(`${content.length} `).update(content);
-    for (const { position, bytes, isDropped } of file.changes) {
-      hash.update(`${position} ${bytes?.length} ${isDropped} `).update(bytes ?? '');
-    }
-    fileKeys.set(file, (key = hash.digest('base64')));
-  }
-  return key;
 }

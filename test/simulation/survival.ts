@@ -32,10 +32,6 @@ export function* plainEnds(image: DiskImage): Generator<Survivor> {
   yield { how: 'power failure, nothing else', image: worstEnd(image) };
 }
 
-/** The ends on a system that syncs no folder, but happens to keep all names. */
-export const endsWithNames: Ends = (image) =>
-  everyEnd({ ...image, durableNames: image.names, nameChanges: [] });
-
 /** Returns what is durable; names may count as durable. */
 export function worstEnd(image: DiskImage, keepsNames = false): DiskImage {
   return settledImage(image, keepsNames ? image.names : image.durableNames, new Map());
@@ -99,13 +95,13 @@ function settledImage(
 const MOST = 16;
 
 /** All combinations of one number below each of these, or some of them if there are many. */
-function* combinations(counts: readonly number[], most = MOST): Generator<readonly number[]> {
+function* combinations(counts: readonly number[]): Generator<readonly number[]> {
   const total = counts.reduce((product, count) => product * count, 1);
   const random = createRandom(1);
-  for (let number = 0; number < Math.min(total, most); number += 1) {
+  for (let number = 0; number < Math.min(total, MOST); number += 1) {
     let rest = number;
     yield counts.map((count) => {
-      if (total > most) return random.below(count);
+      if (total > MOST) return random.below(count);
       const digit = rest % count;
       rest = Math.floor(rest / count);
       return digit;
@@ -156,14 +152,14 @@ function cutsOf(position: number, length: number, oldLength: number): ReadonlySe
 }
 
 /** Yields different mixtures of what the file was. */
-export function* mixturesOf(file: FileImage, most = MOST): Generator<Buffer> {
+function* mixturesOf(file: FileImage): Generator<Buffer> {
   const states = statesOf(file);
   const counts: number[] = [];
   mixture(states, (count) => {
     counts.push(count);
     return 0;
   });
-  for (const digits of combinations(counts, most)) {
+  for (const digits of combinations(counts)) {
     const left = [...digits];
     yield mixture(states, () => left.shift()!);
   }

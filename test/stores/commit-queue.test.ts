@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 
-test('A full queue refuses an item, and takes one again after a commit', async () => {
+test('A queue with 64 MiB of items refuses one more, and takes it after a commit', async () => {
   const queue = new CommitQueue<number, number>(
     async (take) => take().map((result) => ({ result })),
     1,
@@ -13,12 +13,9 @@ test('A full queue refuses an item, and takes one again after a commit', async (
   const long = queue.add(0, 64 << 20);
   await assert.rejects(queue.add(1, 1), full);
   assert.equal(await long, 0);
-  const releases = [queue.hold((64 << 20) - 1), queue.hold(1)];
+  const release = queue.hold(64 << 20);
   await assert.rejects(queue.add(1, 1), full);
-  for (const release of releases) release();
-  const many = Array.from({ length: 16_384 }, (_, item) => queue.add(item, 1));
-  await assert.rejects(queue.add(1, 1), full);
-  assert.equal((await Promise.all(many)).length, 16_384);
+  release();
   assert.equal(await queue.add(2, 1), 2);
 });
 

@@ -42,17 +42,3 @@ for (const error of [new StoreUnavailableError('refused'), new OutcomeUnknownErr
     await assert.rejects(keyed.createOnce({ ...REX, name: 'Tom' }, KEY, 1, create), KeyReusedError);
   });
 }
-
-test('If 16,384 creates wait for the one in progress, the outcome of another one is unknown', async () => {
-  const { keyed } = start();
-  let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
-  const create = (): Promise<StoredPet> => ended.then(() => ({ id: 1n, text: petText(1) }));
-  const createOnce = () => keyed.createOnce(REX, KEY, 1, create);
-  // The first one does not wait.
-  const waiting = Array.from({ length: 1 + 16_384 }, createOnce);
-  await assert.rejects(createOnce(), OutcomeUnknownError);
-  end();
-  for (const { pet } of await Promise.all(waiting)) assert.equal(pet.id, 1n);
-  assert.equal((await createOnce()).pet.id, 1n);
-});

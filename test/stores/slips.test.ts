@@ -6,17 +6,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  KeyReusedError,
-  OutcomeUnknownError,
-  StoreUnavailableError,
-} from '../../src/core/pets/pet-store.ts';
+import { KeyReusedError } from '../../src/core/pets/pet-store.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
-import { DataFile } from '../../src/core/store/data-file.ts';
 import { FileStore } from '../../src/core/store/file-store.ts';
 import { KeyedCreates } from '../../src/core/store/keyed-creates.ts';
 import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
-import { PetTable } from '../../src/core/store/pet-table.ts';
 import { beginStoreScript } from '../support/disk/store-script.ts';
 import { inClass, type Change } from '../support/replaced-method.ts';
 import { casesOf, runCase, titleOf } from '../support/script.ts';
@@ -37,13 +31,6 @@ function asValue(owner: { readonly prototype: object }, name: string, value: unk
 
 const nothing = (): undefined => undefined;
 
-/** Reports an unknown outcome as a refusal. */
-const refusesUnknown = inClass(FileStore, 'createOnce', (createOnce) => async (...args) => {
-  return createOnce(...args).catch((error: Error) => {
-    throw error instanceof OutcomeUnknownError ? new StoreUnavailableError(error.message) : error;
-  });
-});
-
 const replaysAny = inClass(FileStore, 'createOnce', (createOnce) => async (...args) => {
   return createOnce(...args).catch((error: Error) => {
     if (!(error instanceof KeyReusedError)) throw error;
@@ -57,6 +44,8 @@ const hidesReplays = inClass(FileStore, 'createOnce', (createOnce) => async (...
 
 const addsWithBytes = (bytes: number): Change =>
   inClass(CommitQueue<unknown, unknown>, 'add', (add) => (item) => add(item, bytes));
+
+const keepsKeys = inClass(IdempotencyKeys, 'add', (add) => (key, id) => add(key, id, Infinity));
 
 const keepsFirst = inClass(IdempotencyKeys, 'add', (add, keys) => (key, ...rest) => {
   if (keys.find(key) === undefined) add(key, ...rest);
@@ -76,10 +65,6 @@ const remembersRefusals = inClass(KeyedCreates, 'createOnce', (createOnce, self)
   };
 });
 
-const writesNoKeys = inClass(DataFile, 'append', (append) => (lines: string) => {
-  return append(lines.replaceAll(/,"idempotencyKey":"\w+"/g, ''));
-});
-
 const storesEach = inClass(KeyedCreates, 'createOnce', () => async (...args) => {
   return { pet: await args[3](), isReplayed: false };
 });
@@ -88,93 +73,48 @@ const triesAgain = inClass(KeyedCreates, 'createOnce', (createOnce) => async (..
   return createOnce(...args).catch(() => createOnce(...args));
 });
 
+const holdsNothing = inClass(CommitQueue, 'hold', () => () => nothing);
+
 const holdsForEver = inClass(CommitQueue, 'hold', (hold) => (bytes) => {
   hold(bytes);
   return nothing;
 });
 
-type Slip = readonly [what: string, slip: Change];
+const countsNone = asValue(CommitQueue, 'pendingCount', 0);
 
-/** By file, and by the beginning of a case's title. */
-const SLIPS: Readonly<Record<string, Readonly<Record<string, readonly Slip[]>>>> = {
-  creates: {
-    'Creates of one turn share a commit': [
-      ['each create has a commit of its own', addsWithBytes(16 << 20)],
-    ],
-    'A commit takes up to 16 MiB': [['a commit takes all creates that wait', addsWithBytes(0)]],
-    '16,384 creates may wait': [['the queue is never full', asValue(CommitQueue, 'isFull', false)]],
-    'The greatest id is taken': [
-      [
-        'creates that wait are not counted when ids run out',
-        asValue(CommitQueue, 'pendingCount', 0),
-      ],
-    ],
-    'A key stores one pet': [
-      ['no key is found', inClass(IdempotencyKeys, 'find', () => nothing)],
-      ['another pet with the key is answered with the stored one', replaysAny],
-      ['a replay is not told', hidesReplays],
-    ],
-    'A key is forgotten after 24 hours': [
-      [
-        'keys are never forgotten',
-        inClass(IdempotencyKeys, 'add', (add) => (key, id) => add(key, id, Infinity)),
-      ],
-    ],
-    'A retry behind a refused create tries again': [
-      ['a refused create is remembered', remembersRefusals],
-    ],
-    'A retry after a kill and a start': [['a commit is written without its keys', writesNoKeys]],
-    'A key survives a repair': [
-      ['a new file has no keys', inClass(IdempotencyKeys, 'entries', () => () => [].values())],
-    ],
-    'Creates with a key that arrive while the first one is in progress': [
-      ['each of them is stored', storesEach],
-    ],
-    'They are refused with it': [['one of them is tried instead of the refused one', triesAgain]],
-    'Creates that wait for another one count': [
-      ['they are not counted', inClass(CommitQueue, 'hold', () => () => nothing)],
-      ['they are counted for ever', holdsForEver],
-    ],
-    'A retry that finds the queue full': [['it is refused', refusesUnknown]],
-  },
-  closed: {
-    'A close waits for the creates in progress': [
-      [
-        'a close waits for no create',
-        inClass(CommitQueue, 'whenIdle', () => async () => undefined),
-      ],
-    ],
-    'A create whose key is in doubt': [['it is refused', refusesUnknown]],
-  },
-  repairing: { 'The first try fails': [['a key in doubt is refused', refusesUnknown]] },
-  start: {
-    'Keys are found for 24 hours after a start, and the newer of two counts': [
-      ['the older of two counts', keepsFirst],
-    ],
-  },
-  working: {
-    'Memory fails before the write, where the table must grow': [
-      ['no memory is reserved before the write', inClass(PetTable, 'reserve', () => nothing)],
-    ],
-  },
-};
+const waitsForNone = inClass(CommitQueue, 'whenIdle', () => async () => undefined);
 
-for (const [file, cases] of Object.entries(SLIPS)) {
-  for (const [title, slips] of Object.entries(cases)) {
-    for (const [what, slip] of slips) {
-      if (!isTried(what)) continue;
-      test(`A planted slip is noticed by "${title}": ${what}`, async (t) => {
-        const text = casesOf(`stores/file/${file}.script`).find((one) =>
-          titleOf(one).startsWith(title),
-        );
-        assert.ok(text !== undefined, 'There is no such case');
-        const printed = slip(() =>
-          Promise.race([runCase(t, text, beginStoreScript, true), whenStuck()]),
-        );
-        await assert.rejects(printed.then((found) => assert.equal(found, text)));
-      });
-    }
-  }
+/** The script, the beginning of a case's title, what the slip does, and the slip. */
+type Slip = readonly [file: string, title: string, what: string, slip: Change];
+
+/** Slips that lose a pet or a key, or hide a doubt, are in test/simulation/breaks.ts. */
+const SLIPS: readonly Slip[] = [
+  ['creates', 'Creates of one turn', 'each has a commit of its own', addsWithBytes(16 << 20)],
+  ['creates', 'A commit takes up to 16 MiB', 'it takes all that wait', addsWithBytes(0)],
+  ['creates', '16,384 creates may wait', 'more may', asValue(CommitQueue, 'isFull', false)],
+  ['creates', 'The greatest id is taken', 'creates that wait are not counted', countsNone],
+  ['creates', 'A key stores one pet', 'another pet with the key is a replay', replaysAny],
+  ['creates', 'A key stores one pet', 'a replay is not told', hidesReplays],
+  ['creates', 'A key is forgotten', 'keys are never forgotten', keepsKeys],
+  ['creates', 'A retry behind a refused', 'a refused create is remembered', remembersRefusals],
+  ['creates', 'Creates with a key that arrive while', 'each of them is stored', storesEach],
+  ['creates', 'They are refused with it', 'one of them is tried instead', triesAgain],
+  ['creates', 'Creates that wait for another one', 'they are not counted', holdsNothing],
+  ['creates', 'Creates that wait for another one', 'they are counted for ever', holdsForEver],
+  ['closed', 'A close waits for the creates', 'it waits for none', waitsForNone],
+  ['start', 'Keys are found for 24 hours', 'the older of two counts', keepsFirst],
+];
+
+for (const [file, title, what, slip] of SLIPS) {
+  if (!isTried(what)) continue;
+  test(`A planted slip is noticed by "${title}…": ${what}`, async (t) => {
+    const cases = casesOf(`stores/file/${file}.script`);
+    const text = cases.find((one) => titleOf(one).startsWith(title));
+    assert.ok(text !== undefined, 'There is no such case');
+    const run = (): Promise<string> => runCase(t, text, beginStoreScript, true);
+    const printed = slip(() => Promise.race([run(), whenStuck()]));
+    await assert.rejects(printed.then((found) => assert.equal(found, text)));
+  });
 }
 
 /** Resolves after more turns than any case takes: a slip may make it wait for ever. */

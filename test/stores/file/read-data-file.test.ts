@@ -254,26 +254,6 @@ test('A name with a brace and the right 32 blanks is no mark, where a crash has 
   }
 });
 
-test('A file is not called damaged if there is no memory for its pets, in any form', async () => {
-  const memory = { ...systemMemory, bytes: systemMemory.bytes.bind(undefined) };
-  const error = new RangeError('Array buffer allocation failed');
-  for (const content of [fileOf([LINES]).bytes, `[\n${REX}\n]`, `[${REX}]`]) {
-    let left = Infinity;
-    memory.bytes = (length) => {
-      left -= 1;
-      if (left < 0) throw error;
-      return systemMemory.bytes(length);
-    };
-    let requests = 0;
-    for (left = 0; ; left = requests) {
-      const found = await read(content, memory).catch((reason: unknown) => reason);
-      requests += 1;
-      if (found !== error) break;
-    }
-    assert.ok(requests > 2, `${requests} requests`);
-  }
-});
-
 function change(bytes: Buffer, at: number): Buffer {
   const changed = Buffer.from(bytes);
   changed[at] = changed[at] === 0x20 ? 0x09 : 0x20;
