@@ -58,21 +58,6 @@ export const SERVER_CASES = {
     assert.match(client.text(), /^HTTP\/1\.1 408 [^]*"request_timeout"/);
     assert.deepEqual(bench.served, []);
   },
-  'An Expect and a missing Host reach the listener': async (t, { createPlainServer }) => {
-    const bench = await openBench(t, createPlainServer);
-    for (const field of ['Expect: 100-continue', 'Expect: tea', 'X: y']) {
-      const client = await bench.open(`GET /now HTTP/1.1\r\n${field}\r\n\r\n`);
-      assert.match(client.text(), /^HTTP\/1\.1 200 /);
-    }
-  },
-  'A client that half-closes gets its response': async (t, { createPlainServer }) => {
-    const bench = await openBench(t, createPlainServer);
-    const client = await bench.open(requestOf('GET /held'));
-    client.socket.end();
-    await bench.settle();
-    await bench.release();
-    assert.deepEqual(client.seen(), ['held', 'closed']);
-  },
   'A last response arrives whole, although its client sends megabytes more': async (
     t,
     { createPlainServer },

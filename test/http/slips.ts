@@ -14,7 +14,6 @@ const SERVER = 'core/http/http-server.js';
 const LINGER = 'core/http/lingering-close.js';
 const LISTENER = 'core/http/handle-request.js';
 const FIELDS = 'core/http/fields.js';
-const TARGET = 'core/http/target.js';
 const AUTHENTICATION = 'core/http/authentication.js';
 const BODY = 'core/http/request-body.js';
 const ROUTER = 'core/http/router.js';
@@ -80,6 +79,12 @@ export const GATE_SLIPS: Slips<keyof typeof GATE_CASES> = {
     [QUEUE, 'state.latest?.complete === false', 'false'],
     [QUEUE, 'request.complete ? undefined : request', 'undefined'],
   ],
+  'A client that half-closes gets all its responses': [
+    [SERVER, 'httpAllowHalfOpen: true', 'httpAllowHalfOpen: false'],
+  ],
+  'What follows a last response is read and discarded, also after CONNECT': [
+    [SERVER, 'return void socket.resume();', 'return;'],
+  ],
   'A timeout of a connection that is not read is ignored': [
     [QUEUE, 'error?.code === REQUEST_TIMEOUT && isHeld(state)', 'false'],
   ],
@@ -90,13 +95,6 @@ export const SERVER_SLIPS: Slips<keyof typeof SERVER_CASES> = {
     [SERVER, '...LIMITS,', ''],
     [SERVER, 'server.maxHeadersCount = MAX_FIELDS + 1;', ''],
     [SERVER, 'Math.min(allLimits.timeout, LONGEST_TIMER_MS)', 'allLimits.timeout'],
-  ],
-  'An Expect and a missing Host reach the listener': [
-    [SERVER, 'requireHostHeader: false,', ''],
-    [SERVER, "['request', 'checkContinue', 'checkExpectation']", "['request']"],
-  ],
-  'A client that half-closes gets its response': [
-    [SERVER, 'httpAllowHalfOpen: true', 'httpAllowHalfOpen: false'],
   ],
   'A last response arrives whole, although its client sends megabytes more': [
     [SERVER, 'socket.destroySoon = () => lingeringClose(socket);', ''],
@@ -119,17 +117,6 @@ export const SERVER_SLIPS: Slips<keyof typeof SERVER_CASES> = {
 };
 
 export const LISTENER_SLIPS: Slips<keyof typeof LISTENER_CASES> = {
-  'A request that breaks a rule of HTTP is refused first, and ends its connection': [
-    [LISTENER, 'checkFields(request);', ''],
-    [FIELDS, 'found === undefined ? value : `${found}, ${value}`', 'found ?? value'],
-    [
-      FIELDS,
-      "transferEncoding.toLowerCase() !== 'chunked'",
-      "!transferEncoding.endsWith('chunked')",
-    ],
-    [TARGET, "request.method !== 'OPTIONS'", 'false'],
-    [LISTENER, "if (path === '')\n        return true;", ''],
-  ],
   'A header of 255 fields is served, and one of more is 431, whatever follows': [
     [FIELDS, 'checkNumber(request.rawHeaders);', ''],
     [SERVER, 'MAX_FIELDS + 1', 'MAX_FIELDS - 31'],
@@ -139,26 +126,12 @@ export const LISTENER_SLIPS: Slips<keyof typeof LISTENER_CASES> = {
       [BODY, 'checkNumber(request.rawTrailers);', ''],
       [LISTENER, 'areTooMany(rawTrailers) || ', ''],
     ],
-  'Below the protected path an unknown path and method need a key first': [
-    [
-      LISTENER,
-      'match?.route.needsKey ?? `${normalized}/`.startsWith(protectedPath)',
-      'match?.route.needsKey ?? false',
-    ],
-  ],
   'A handler gets the parameter, the query, the key and header fields': [
     [LISTENER, 'findRoute(normalized)', 'findRoute(path)'],
   ],
   'A key with a right opens what asks for it and nothing else, a key without one everything': [
     [AUTHENTICATION, 'key.right === undefined || key.right === right', 'true'],
     [AUTHENTICATION, ' || key.right === right', ''],
-  ],
-  'A 401 names the realm, and an error only for a key that was sent': [
-    [AUTHENTICATION, 'realm="${realm}"', 'realm=""'],
-  ],
-  'Broken percent-encoding is 400, and an expectation of anything but 100 is 417': [
-    [LISTENER, 'if (percentDecode(query) === undefined)', 'if (false)'],
-    [LISTENER, 'checkExpect(request);', ''],
   ],
   'OPTIONS names the methods of a path, and OPTIONS * those of all operations': [
     [ROUTER, "if (method === 'GET')", 'if (false)'],
@@ -181,27 +154,22 @@ export const LISTENER_SLIPS: Slips<keyof typeof LISTENER_CASES> = {
   'What the header alone refuses is refused before the parser rejects the body': [
     [LISTENER, 'await answer(exchange)', 'await Promise.resolve().then(() => answer(exchange))'],
   ],
-  'An error whose body is not read ends the connection': [
-    [LISTENER, 'status >= 400 || length === undefined', 'length === undefined'],
-  ],
   'A body that no operation asked for is discarded if it is short, or else ends the connection': [
     [LISTENER, ' || Number(length) > limitBytes', ''],
   ],
-  'A body that was read leaves its connection open, whatever the status is': [
-    [LISTENER, 'if (isRead || ', 'if ('],
-  ],
   'Whether a connection stays depends on Content-Length and what was read, not on how bytes come': [
-    [LISTENER, 'request.readableEnded && ', 'request.complete && '],
-    [LISTENER, ' && status !== 413', ''],
-  ],
-  'A body beyond the limit is 413, announced or not, and ends the connection': [
+    [LISTENER, 'status >= 400 || length === undefined', 'length === undefined'],
+    [LISTENER, 'if (isRead || ', 'if ('],
     [BODY, 'if (end > limitBytes)', 'if (false)'],
     [BODY, "Number(fieldOf(request, 'content-length') ?? 0) > limitBytes", 'false'],
+    [LISTENER, 'request.readableEnded && ', 'request.complete && '],
+    [LISTENER, ' && status !== 413', ''],
   ],
   'A handler gets the body, announced or in chunks, or none': [
     [BODY, 'chunk.copy(bytes, length);', 'bytes = chunk;'],
   ],
   'A client that expects 100 gets it when the body is wanted, and not before': [
+    [SERVER, "['request', 'checkContinue', 'checkExpectation']", "['request']"],
     [
       LISTENER,
       'checkExpect(request);',
@@ -212,7 +180,7 @@ export const LISTENER_SLIPS: Slips<keyof typeof LISTENER_CASES> = {
     [LISTENER, 'options.isStopping() || ', ''],
     [LISTENER, 'rawTrailers.some(isConnection)', 'false'],
   ],
-  'A long body is sent in pieces, as its client reads, also after CONNECT': [
+  'A long body is sent in pieces, as its client reads, also after CONNECT and nonsense': [
     [RESPONSE, '=== false', '=== null'],
     [SERVER, "latest.emit('drain')", 'undefined'],
   ],

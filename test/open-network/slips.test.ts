@@ -123,7 +123,10 @@ const GATE_SLIPS: Slips<keyof typeof GATE_CASES> = {
   'A connection on which a request waits again is not read': [
     [TURNS, 'holdWhile(socket, () => isHeld(connection.state) && socket.writable);', ''],
   ],
-  'What follows a last response is read and discarded': [
+  'A request to upgrade that waits gets its response in its turn': [
+    [PARSER, 'upgrade !== true && mustStop(request)', 'mustStop(request)'],
+  ],
+  'What follows a last response is read and discarded, also after CONNECT': [
     [TURNS, 'isHeld(connection.state) && socket.writable);', 'isHeld(connection.state));'],
   ],
   'An error behind requests that wait gets its response after them': [

@@ -1,0 +1,33 @@
+/** The core's HTTP: the server, its gate, and the way of a request through the listener. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRouter } from '../../src/core/http/router.ts';
+import { openBench } from './gate-bench.ts';
+import { GATE_CASES } from './gate-cases.ts';
+import { LISTENER_CASES, runListenerCase } from './listener-cases.ts';
+import { importHttp } from './modules.ts';
+import { SERVER_CASES } from './server-cases.ts';
+
+const http = await importHttp();
+
+for (const [name, run] of Object.entries(SERVER_CASES)) test(name, (t) => run(t, http));
+for (const [name, run] of Object.entries(GATE_CASES)) {
+  test(name, async (t) => run(await openBench(t, http.createPlainServer)));
+}
+for (const [name, run] of Object.entries(LISTENER_CASES)) {
+  test(name, (t) => runListenerCase(t, http, run));
+}
+
+test('Operations of one path that need different API keys are refused', () => {
+  const operations = ([true, 'figures'] as const).map((needsKey) => {
+    return {
+      name: 'x',
+      method: 'GET',
+      path: '/x',
+      needsKey,
+      handle: async () => assert.fail(),
+    } as const;
+  });
+  assert.throws(() => createRouter(operations, ''), /^Error: All operations of \/x need the same/);
+});
