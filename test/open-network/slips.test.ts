@@ -71,7 +71,7 @@ const SLIPS: Slips<keyof typeof CASES> = {
   'A request in time begins a new time, and so does the end of its response': [
     [STALLED, 'progress.isDue !== isDue || ', ''],
   ],
-  'A connection on which no request comes is closed after 76 seconds': [
+  'A connection on which no request comes is closed after 76 s, or 66 s if nothing was sent': [
     [STALLED, 'isDue ? timeout : idleLimit(socket)', 'timeout'],
   ],
   'A connection that another program has taken stays': [
