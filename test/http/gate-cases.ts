@@ -21,7 +21,7 @@ const NO_CHUNK = 'no size\r\n\r\n';
 
 type Case = (bench: Bench) => Promise<void>;
 
-/** Sends bytes, ends all that is held, and compares all that has come: its order shows the turns. */
+/** Sends bytes, ends all that is held, and compares what has come: its order shows the turns. */
 function sees(bytes: string, ...expected: readonly string[]): Case {
   return async (bench) => {
     const client = await bench.open(bytes);

@@ -40,9 +40,6 @@ export const SERVER_CASES = {
     const bench = await openBench(t, createPlainServer);
     for (const [bytes, status, code] of [
       ['nonsense\r\n\r\n', 400, 'malformed_request'],
-      ['GET / HTTP/9.9\r\n\r\n', 505, 'unsupported_http_version'],
-      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, 'unsupported_http_version'],
-      [`GET /${'x'.repeat(20_000)}`, 431, 'headers_too_large'],
       [requestOf('CONNECT b:443'), 405, 'method_not_allowed'],
     ] as const) {
       const client = await bench.open(bytes);
