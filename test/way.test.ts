@@ -5,16 +5,19 @@
 
 import assert from 'node:assert/strict';
 import { Session } from 'node:inspector/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
+import { openApp } from '../src/app.ts';
+import { createService } from '../src/core/app/service.ts';
+import { createPlainServer } from '../src/core/http/http-server.ts';
+import { openFileStore } from '../src/core/store/file-store.ts';
+import { createHttpServer } from '../src/index.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
-import { listenFor } from './support/http/service.ts';
 import { CREATE, requestOf } from './support/http/requests.ts';
+import { KEY, listenFor } from './support/http/service.ts';
 import { openWire } from './support/http/wire.ts';
-import { KEY, SERVER_JS } from './support/process/process.ts';
 
-const DIST: string = dirname(SERVER_JS);
+const SOURCES: string = new URL('../src/', import.meta.url).href;
 
 /** The requests, each with the most files and functions of the core, and of an app. */
 const WAYS = [
@@ -22,28 +25,12 @@ const WAYS = [
   ['POST of a pet', CREATE, [28, 121], [32, 132]],
 ] as const;
 
-type Started = Awaited<ReturnType<typeof startApp>>;
-
-const fromDist = (file: string): Promise<any> => import(pathToFileURL(join(DIST, file)).href);
-
 async function startApp(dataFile: string) {
-  const { createHttpServer, openApp } = (await fromDist(
-    'index.js',
-  )) as typeof import('../src/index.ts');
   const app = await openApp({ dataFile, apiKeys: [KEY] });
   return { server: createHttpServer(app.listener), close: () => app.close() };
 }
 
-async function startCore(path: string): Promise<Started> {
-  const { createService } = (await fromDist(
-    'core/app/service.js',
-  )) as typeof import('../src/core/app/service.ts');
-  const { openFileStore } = (await fromDist(
-    'core/store/file-store.js',
-  )) as typeof import('../src/core/store/file-store.ts');
-  const { createPlainServer } = (await fromDist(
-    'core/http/http-server.js',
-  )) as typeof import('../src/core/http/http-server.ts');
+async function startCore(path: string) {
   const service = createService({ store: () => openFileStore({ path }), apiKeys: [KEY] });
   await service.open();
   return { server: createPlainServer(service.listener), close: () => service.close() };
@@ -75,7 +62,7 @@ for (const [what, request, ...limits] of WAYS) {
   }
 }
 
-/** Resolves with the files of dist that the work enters, and how many of their functions. */
+/** Resolves with the files of src that the work enters, and how many of their functions. */
 async function enteredBy(work: () => Promise<void>) {
   const session = new Session();
   session.connect();
@@ -84,10 +71,9 @@ async function enteredBy(work: () => Promise<void>) {
   await work();
   const { result } = await session.post('Profiler.takePreciseCoverage');
   session.disconnect();
-  const dist = `${pathToFileURL(DIST).href}/`;
   const entered = result.flatMap(({ url, functions }) => {
     const called = functions.filter(({ ranges: [whole] }) => whole!.count > 0);
-    return url.startsWith(dist) ? called.map(() => url.slice(dist.length)) : [];
+    return url.startsWith(SOURCES) ? called.map(() => url.slice(SOURCES.length)) : [];
   });
   return { files: [...new Set(entered)].sort(), functions: entered.length };
 }

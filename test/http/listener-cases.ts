@@ -135,15 +135,6 @@ function sees(...rows: readonly (readonly [bytes: string, ...parts: readonly str
 }
 
 export const LISTENER_CASES = {
-  'A request that breaks a rule of HTTP is refused first, and ends its connection': sees(
-    [ask('GET /none', ['Host: b', NO_KEY]), ' 400 ', '"malformed_request"', 'a, b', CLOSE],
-    [ask('GET /none', [NO_KEY]).replace('Host: a\r\n', ''), ' 400 ', 'Host field', CLOSE],
-    [ask('GET /none', [NO_KEY]).replace('/1.1', '/2.0'), ' 505 ', 'HTTP/2.0', CLOSE],
-    [ask('POST /none', ['Transfer-Encoding: xchunked', NO_KEY]), ' 501 ', 'xchunked', CLOSE],
-    [ask('POST /none', [CHUNKED]).replace('/1.1', '/1.0'), ' 400 ', 'HTTP/1.0', CLOSE],
-    [ask('GET http://u@a/none', [NO_KEY]), ' 400 ', 'request target', CLOSE],
-    [ask('GET *', [NO_KEY]), ' 400 ', '* is not for GET', CLOSE],
-  ),
   'A header of 255 fields is served, and one of more is 431, whatever follows': sees(
     [ask('GET /open', MANY), ' 200 '],
     [ask('GET /open', [...MANY, 'a:']), ' 431 ', '"headers_too_large"', '255', CLOSE, '<closed>'],
@@ -166,24 +157,6 @@ export const LISTENER_CASES = {
       [trailed('POST /v1/doors', 1000) + ask('GET /open'), ' 431 ', CLOSE, '<closed>'],
       [trailed('GET /open', 1000) + ask('GET /open'), ' 200 ', CLOSE, '<closed>'],
     ),
-  'Below the protected path an unknown path and method need a key first': sees(
-    [ask('GET /v1/none', [NO_KEY]), ' 401 '],
-    [ask(`GET /%76%31/${'x'.repeat(4000)}`, [NO_KEY]), ' 401 '],
-    [ask('PUT /v1/doors', [NO_KEY]), ' 401 '],
-    [ask('GET /v1/doors?%', [NO_KEY]), ' 401 '],
-    [ask('GET /v1/none'), ' 404 ', 'Unknown path /inn/v1/none (/inn/v1/none, GET)'],
-    [ask('PUT /v1/doors'), ' 405 ', 'Allow: GET, HEAD, POST, OPTIONS\r\n', 'not support PUT'],
-    [ask('GET /none', [NO_KEY]), ' 404 '],
-  ),
-  'A 401 names the realm, and an error only for a key that was sent': sees(
-    [ask('GET /v1/doors', [NO_KEY]), 'WWW-Authenticate: Bearer realm="doors"\r\n'],
-    [
-      ask('GET /v1/doors', ['Authorization: Bearer x']),
-      'Bearer realm="doors", error="invalid_token"\r\n',
-    ],
-    [ask('GET /v1/doors', [OWNER, OWNER]), ' 401 '],
-    [ask('GET /v1/doors', [OWNER]).replace(`${OWNER}\r\n`, ''), 'An API key is required'],
-  ),
   'A key with a right opens what asks for it and nothing else, a key without one everything': sees(
     [ask('GET /figures', [METER]), ' 200 '],
     [ask('GET /figures'), ' 200 '],
@@ -198,11 +171,6 @@ export const LISTENER_CASES = {
     [ask('GET /v1/d%6Fors?'), '\r\n\r\n no X-A'],
     [ask(`DELETE /v1/d%6Fors/${'a'.repeat(4000)}`), ' 200 ', 'aaaa owner-key'],
     [ask('GET /v1/doors%2F1'), ' 404 '],
-  ),
-  'Broken percent-encoding is 400, and an expectation of anything but 100 is 417': sees(
-    [ask('GET /v1/%'), ' 400 ', 'The path', 'broken percent-encoding'],
-    [ask('GET /v1/doors?%'), ' 400 ', 'The query'],
-    [ask('GET /v1/doors', ['Expect: tea']), ' 417 '],
   ),
   'OPTIONS names the methods of a path, and OPTIONS * those of all operations': sees(
     [ask('OPTIONS /v1/doors/1'), ' 204 ', 'Allow: DELETE, OPTIONS\r\n'],
@@ -284,27 +252,12 @@ export const LISTENER_CASES = {
     [ask('POST /v1/doors', ['Content-Length: 0']), ' 200 ', 'Content-Length: 0\r\n'],
     [ask('POST /v1/doors'), ' 200 ', 'Content-Length: 0\r\n'],
   ),
-  'A body that was read leaves its connection open, whatever the status is': async (doors) => {
-    const client = await doors.open(
-      ask('POST /v1/doors', [], 'a') + ask('POST /v1/doors', ['X-Refuse: after'], 'a'),
-    );
-    await client.send(ask('GET /open'));
-    assert.deepEqual(client.seen(), ['a', '400', 'open']);
-  },
-  'An error whose body is not read ends the connection': sees(
-    [ask('POST /v1/none', [], 'a') + ask('GET /open'), ' 404 ', CLOSE, '<closed>'],
-    [ask('POST /v1/doors', [NO_KEY], 'a') + ask('GET /open'), ' 401 ', CLOSE, '<closed>'],
-    [ask('POST /v1/doors', ['X-Refuse: before'], 'a') + ask('GET /open'), ' 415 ', CLOSE],
-  ),
-  'A body beyond the limit is 413, announced or not, and ends the connection': sees(
-    [ask('POST /v1/doors', ['Content-Length: 101']), ' 413 ', 'limit of 100 bytes', CLOSE],
-    [ask('POST /v1/doors', [CHUNKED], `65\r\n${'a'.repeat(101)}\r\n0\r\n\r\n`), ' 413 ', CLOSE],
-  ),
   'Whether a connection stays depends on Content-Length and what was read, not on how bytes come':
     async (doors) => {
       const chunks = `1\r\na\r\n${'1\r\nb\r\n'.repeat(9)}0\r\n\r\n`;
       const long = `65\r\n${'a'.repeat(101)}\r\n0\r\n\r\n`;
       for (const [bytes, status, isLast] of [
+        [ask('POST /v1/none', [], 'abc'), 404, true],
         [ask('POST /v1/doors', ['X-Refuse: before'], 'abc'), 415, true],
         [ask('POST /v1/doors', ['X-Refuse: late'], 'abc'), 415, true],
         [ask('POST /v1/doors', ['X-Refuse: late', CHUNKED], chunks), 415, true],
@@ -313,6 +266,7 @@ export const LISTENER_CASES = {
         [ask('POST /v1/doors', ['X-Refuse: late']), 415, false],
         [ask('POST /v1/doors', ['X-Refuse: after'], 'abc'), 400, false],
         [ask('POST /v1/doors', ['X-Refuse: after', CHUNKED], chunks), 400, false],
+        [ask('POST /v1/doors', ['Content-Length: 101']), 413, true],
         [ask('POST /v1/doors', [], 'a'.repeat(101)), 413, true],
         [ask('POST /v1/doors', [CHUNKED], long), 413, true],
         [ask('POST /v1/doors', ['X-Read: late', CHUNKED], long), 413, true],
@@ -345,8 +299,9 @@ export const LISTENER_CASES = {
     [ask('POST /v1/none', [CHUNKED], 'no size\r\n'), ' 404 ', CLOSE],
   ),
   'A client that expects 100 gets it when the body is wanted, and not before': async (doors) => {
-    const expecting = ['Expect: 100-continue', 'Content-Length: 1'];
-    const client = await doors.open(ask('POST /v1/doors', expecting));
+    const expecting = [EXPECT, 'Content-Length: 1'];
+    const again = 'expect: 100-Continue , 100-continue';
+    const client = await doors.open(ask('POST /v1/doors', [...expecting, again]));
     assert.deepEqual(client.seen(), ['100']);
     await client.send('a');
     assert.deepEqual(client.seen(), ['100', 'a']);
@@ -354,32 +309,43 @@ export const LISTENER_CASES = {
       [ask('POST /v1/doors', [...expecting, NO_KEY]), ' 401 ', CLOSE],
       [ask('POST /v1/doors', ['X-Refuse: before', ...expecting]), ' 415 ', CLOSE],
       [ask('GET /open', expecting), ' 200 ', CLOSE],
+      // HTTP/1.0 has no 100: a client would take it for the response.
+      [ask('POST /v1/doors', [EXPECT], 'a').replace('/1.1', '/1.0'), ' 200 ', '\r\n\r\na'],
     )(doors);
   },
   'During a stop, and after Upgrade or a Connection in the trailer, a response is the last': async (
     doors,
   ) => {
+    const upgrade = ['Upgrade: h2c', 'Connection: Upgrade'];
     const trailer = '1\r\na\r\n0\r\nConnection: close\r\n\r\n';
     await sees(
-      [ask('GET /open', ['Upgrade: h2c', 'Connection: Upgrade']), CLOSE],
+      [ask('GET /open', upgrade), CLOSE],
+      [ask('POST /v1/doors', upgrade, 'a') + ask('GET /open'), ' 200 ', CLOSE, '\r\n\r\na'],
       [ask('POST /v1/doors', [CHUNKED], trailer), ' 200 ', CLOSE],
+      [ask('POST /v1/doors', [CHUNKED], trailer.replace('C', 'Proxy-C')), ' 200 ', CLOSE],
     )(doors);
     doors.stop();
     await sees([ask('GET /open'), ' 200 ', CLOSE, '<closed>'])(doors);
   },
-  'A long body is sent in pieces, as its client reads, also after CONNECT': async (doors) => {
-    for (const more of ['', 'CONNECT b:443 HTTP/1.1\r\nHost: b\r\n\r\n']) {
+  'A long body is sent in pieces, as its client reads, also after CONNECT and nonsense': async (
+    doors,
+  ) => {
+    for (const [fields, body, more, others] of [
+      [[], '', '', []],
+      [[], '', 'CONNECT b:443 HTTP/1.1\r\nHost: b\r\n\r\n', ['405', 'closed']],
+      [[CHUNKED], '1\r\n', 'no size\r\n', ['closed']],
+    ] as const) {
       const client = await doors.open();
       client.socket.pause();
-      await client.send(ask('GET /long'));
+      await client.send(ask('GET /long', fields, body));
       const { writableLength } = client.serverSide;
       assert.ok(writableLength > 0 && writableLength < 200_000, `${writableLength} bytes`);
       await client.send(more);
       client.socket.resume();
       await doors.settle();
-      const [long, ...others] = client.seen();
+      const [long, ...rest] = client.seen();
       assert.equal(long?.length, LONG.length);
-      assert.deepEqual(others, more === '' ? [] : ['405', 'closed']);
+      assert.deepEqual(rest, others);
     }
   },
   'A client that goes away in the middle of a body is not reported': async (doors) => {

@@ -6,20 +6,13 @@ export type Http = Awaited<ReturnType<typeof importHttp>>;
 
 /** Imports the modules from a folder that is built as src is. */
 export async function importHttp(root = SOURCES) {
-  const load = <Module>(path: string): Promise<Module> => import(new URL(path, root).href);
+  const load = <Module>(name: string): Promise<Module> =>
+    import(new URL(`core/http/${name}.js`, root).href);
   return {
-    ...(await load<typeof import('../../src/core/http/http-server.ts')>(
-      'core/http/http-server.js',
-    )),
-    ...(await load<typeof import('../../src/core/http/handle-request.ts')>(
-      'core/http/handle-request.js',
-    )),
-    ...(await load<typeof import('../../src/core/http/http-error.ts')>('core/http/http-error.js')),
-    ...(await load<typeof import('../../src/core/http/http-response.ts')>(
-      'core/http/http-response.js',
-    )),
-    ...(await load<typeof import('../../src/core/http/lingering-close.ts')>(
-      'core/http/lingering-close.js',
-    )),
+    ...(await load<typeof import('../../src/core/http/http-server.ts')>('http-server')),
+    ...(await load<typeof import('../../src/core/http/handle-request.ts')>('handle-request')),
+    ...(await load<typeof import('../../src/core/http/http-error.ts')>('http-error')),
+    ...(await load<typeof import('../../src/core/http/http-response.ts')>('http-response')),
+    ...(await load<typeof import('../../src/core/http/lingering-close.ts')>('lingering-close')),
   };
 }

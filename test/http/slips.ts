@@ -1,9 +1,9 @@
 /**
- * Slips in src/core/http, each with the case that notices it. The first list follows the tables in
- * request-queue.ts, row by row; the second one is the server, the third the way of a request.
+ * Slips in src/core/http, by the case that notices them: of the tables in request-queue.ts, of the
+ * server, and of the way of a request.
  */
 
-import type { Slip } from '../support/slips.ts';
+import type { Slips } from '../support/slips.ts';
 import type { GATE_CASES } from './gate-cases.ts';
 import type { LISTENER_CASES } from './listener-cases.ts';
 import type { SERVER_CASES } from './server-cases.ts';
@@ -14,542 +14,177 @@ const SERVER = 'core/http/http-server.js';
 const LINGER = 'core/http/lingering-close.js';
 const LISTENER = 'core/http/handle-request.js';
 const FIELDS = 'core/http/fields.js';
-const TARGET = 'core/http/target.js';
 const AUTHENTICATION = 'core/http/authentication.js';
 const BODY = 'core/http/request-body.js';
 const ROUTER = 'core/http/router.js';
 const RESPONSE = 'core/http/http-response.js';
 
-export const GATE_SLIPS: readonly Slip<keyof typeof GATE_CASES>[] = [
-  [
-    'idle: does not become busy',
-    QUEUE,
-    'connection.state = state;',
-    '',
-    'Requests that come together are served one after the other',
+export const GATE_SLIPS: Slips<keyof typeof GATE_CASES> = {
+  'Requests that come together are served one after the other': [
+    [QUEUE, 'connection.state = state;', ''],
+    [SERVER, 'gate.sent(socket);', ''],
   ],
-  [
-    'busy: serves the last one that waits first',
-    QUEUE,
-    'state.waiting.shift()',
-    'state.waiting.pop()',
-    'A request that comes while others wait is served after them',
+  'A request that comes while others wait is served after them': [
+    [QUEUE, 'state.waiting.shift()', 'state.waiting.pop()'],
   ],
-  [
-    'busy: forgets what waits',
-    QUEUE,
-    'state.waiting.push(turn);',
-    '',
-    'Bodies of 300 KB between other requests arrive whole',
+  'Bodies of 300 KB between other requests arrive whole': [
+    [QUEUE, 'state.waiting.push(turn);', ''],
   ],
-  [
-    'busy: does not go on when a response has gone out',
-    SERVER,
-    'gate.sent(socket);',
-    '',
-    'Requests that come together are served one after the other',
+  'While a request waits, its connection is not read, and after that it is': [
+    [
+      QUEUE,
+      "connection.state = { name: 'idle', latest: request.complete ? undefined : request };",
+      ';',
+    ],
+    [QUEUE, 'state.waiting.push(turn);\n            hold(socket);', 'state.waiting.push(turn);'],
+    [QUEUE, 'socket.resume();', ';'],
   ],
-  [
-    'busy: does not become idle',
-    QUEUE,
-    "connection.state = { name: 'idle', latest: request.complete ? undefined : request };",
-    ';',
-    'While a request waits, its connection is not read, and after that it is',
+  'A connection that node:http resumes while a request waits is not read': [
+    [QUEUE, 'holdWhile(socket, () => isHeld(connection.state));', ''],
   ],
-  [
-    'busy: does not hold its socket while a request waits',
-    QUEUE,
-    'state.waiting.push(turn);\n            hold(socket);',
-    'state.waiting.push(turn);',
-    'While a request waits, its connection is not read, and after that it is',
+  'A connection that is resumed and paused in one tick is not read': [
+    [HOLD, 'if (wasPaused)', 'if (false)'],
   ],
-  [
-    'busy: does not hold its socket when it is resumed',
-    QUEUE,
-    'holdWhile(socket, () => isHeld(connection.state));',
-    '',
-    'A connection that node:http resumes while a request waits is not read',
+  'Behind a last response that is held nothing is served': [
+    [QUEUE, 'if (!socket.writable)\n', 'if (false)\n'],
   ],
-  [
-    'busy: pauses a socket that is paused already, and is read all the same',
-    HOLD,
-    'if (wasPaused)',
-    'if (false)',
-    'A connection that is resumed and paused in one tick is not read',
+  'An error behind a request in progress gets its response after it': [
+    [QUEUE, 'state.writeLast();', ''],
+    [
+      QUEUE,
+      'if (latest.complete || waiting.length > 0) {',
+      'if (latest.complete) {\n            write(undefined);\n        }\n        else if (waiting.length > 0) {',
+    ],
   ],
-  [
-    'busy: does not read on when none waits',
-    QUEUE,
-    'socket.resume();',
-    ';',
-    'While a request waits, its connection is not read, and after that it is',
+  'After an error nothing is read or served, and no second error gets a response': [
+    [QUEUE, 'hold(connection.socket);', ''],
+    [QUEUE, "state.name === 'closing' || state.name === 'ended' || !socket.writable", 'false'],
   ],
-  [
-    'busy: serves on after a last response',
-    QUEUE,
-    'if (!socket.writable)\n',
-    'if (false)\n',
-    'Behind a last response that is held nothing is served',
+  'An error in the body of a request that waits is its response, in its turn': [
+    [QUEUE, 'waiting.pop();', ';'],
   ],
-  [
-    'closing: forgets the last response',
-    QUEUE,
-    'state.writeLast();',
-    '',
-    'An error behind a request in progress gets its response after it',
+  'An error in the body of a HEAD that waits is its response, without content': [
+    [QUEUE, 'write(latest.complete ? undefined : latest)', 'write(undefined)'],
   ],
-  [
-    'closing: does not hold its socket',
-    QUEUE,
-    'hold(connection.socket);',
-    '',
-    'After an error nothing is read or served, and no second error gets a response',
+  'An error in the body of a request in progress is its response': [
+    [QUEUE, 'if (response.headersSent)', 'if (true)'],
   ],
-  [
-    'closing, ended: writes a second last response',
-    QUEUE,
-    "state.name === 'closing' || state.name === 'ended' || !socket.writable",
-    'false',
-    'After an error nothing is read or served, and no second error gets a response',
+  'An error in the body of a HEAD is its response, without content': [
+    [QUEUE, 'write(latest);', 'write(undefined);'],
   ],
-  [
-    'an error behind a complete request: does not wait',
-    QUEUE,
-    'if (latest.complete || waiting.length > 0) {',
-    'if (latest.complete) {\n            write(undefined);\n        }\n        else if (waiting.length > 0) {',
-    'An error behind a request in progress gets its response after it',
+  'An error in the body of a request whose response has begun is no response': [
+    [QUEUE, "response.once('finish', () => lingeringClose(socket));", ';'],
   ],
-  [
-    'an error in a request that waits: serves that, too',
-    QUEUE,
-    'waiting.pop();',
-    ';',
-    'An error in the body of a request that waits is its response, in its turn',
+  'An error in the body of a request whose response has gone out is no response': [
+    [QUEUE, 'state.latest?.complete === false', 'false'],
+    [QUEUE, 'request.complete ? undefined : request', 'undefined'],
   ],
-  [
-    'an error in a HEAD that waits: has content',
-    QUEUE,
-    'write(latest.complete ? undefined : latest)',
-    'write(undefined)',
-    'An error in the body of a HEAD that waits is its response, without content',
+  'A client that half-closes gets all its responses': [
+    [SERVER, 'httpAllowHalfOpen: true', 'httpAllowHalfOpen: false'],
   ],
-  [
-    'an error in a request in progress: waits for its response',
-    QUEUE,
-    'if (response.headersSent)',
-    'if (true)',
-    'An error in the body of a request in progress is its response',
+  'What follows a last response is read and discarded, also after CONNECT': [
+    [SERVER, 'return void socket.resume();', 'return;'],
   ],
-  [
-    'an error in a HEAD in progress: has content',
-    QUEUE,
-    'write(latest);',
-    'write(undefined);',
-    'An error in the body of a HEAD is its response, without content',
+  'A timeout of a connection that is not read is ignored': [
+    [QUEUE, 'error?.code === REQUEST_TIMEOUT && isHeld(state)', 'false'],
   ],
-  [
-    'an error in a request whose response has begun: does not end the connection',
-    QUEUE,
-    "response.once('finish', () => lingeringClose(socket));",
-    ';',
-    'An error in the body of a request whose response has begun is no response',
-  ],
-  [
-    'an error in a request whose response has gone out: gets another response',
-    QUEUE,
-    'state.latest?.complete === false',
-    'false',
-    'An error in the body of a request whose response has gone out is no response',
-  ],
-  [
-    'an error in a request whose response has gone out: is forgotten to be in one',
-    QUEUE,
-    'request.complete ? undefined : request',
-    'undefined',
-    'An error in the body of a request whose response has gone out is no response',
-  ],
-  [
-    'a timeout: counts while the connection is not read',
-    QUEUE,
-    'error?.code === REQUEST_TIMEOUT && isHeld(state)',
-    'false',
-    'A timeout of a connection that is not read is ignored',
-  ],
-];
+};
 
-export const SERVER_SLIPS: readonly Slip<keyof typeof SERVER_CASES>[] = [
-  [
-    'leaves node:http its own limits',
-    SERVER,
-    '...LIMITS,',
-    '',
-    'The server has the limits of time and connections, and checks them every second',
+export const SERVER_SLIPS: Slips<keyof typeof SERVER_CASES> = {
+  'The server has the limits of time and connections, and checks them every second': [
+    [SERVER, '...LIMITS,', ''],
+    [SERVER, 'server.maxHeadersCount = MAX_FIELDS + 1;', ''],
+    [SERVER, 'Math.min(allLimits.timeout, LONGEST_TIMER_MS)', 'allLimits.timeout'],
   ],
-  [
-    'lets node:http keep as many header fields as fit into 16 KiB',
-    SERVER,
-    'server.maxHeadersCount = MAX_FIELDS + 1;',
-    '',
-    'The server has the limits of time and connections, and checks them every second',
+  'A last response arrives whole, although its client sends megabytes more': [
+    [SERVER, 'socket.destroySoon = () => lingeringClose(socket);', ''],
   ],
-  [
-    'gives node:http a time without an end',
-    SERVER,
-    'Math.min(allLimits.timeout, LONGEST_TIMER_MS)',
-    'allLimits.timeout',
-    'The server has the limits of time and connections, and checks them every second',
+  'Each error of node:http gets an Error body with its code': [
+    [SERVER, "server.on('clientError'", "server.on('clientErrors'"],
+    [SERVER, "server.on('connect'", "server.on('connects'"],
   ],
-  [
-    'lets node:http refuse a request without Host',
-    SERVER,
-    'requireHostHeader: false,',
-    '',
-    'An Expect and a missing Host reach the listener',
+  'The open connections of a server are known': [
+    [SERVER, "responses.set(socket, 'sent');", ';'],
+    [SERVER, "socket.once('close', () => responses.delete(socket));", ''],
   ],
-  [
-    'lets node:http send 100 or 417',
-    SERVER,
-    "['request', 'checkContinue', 'checkExpectation']",
-    "['request']",
-    'An Expect and a missing Host reach the listener',
+  'After a last response the parser gets nothing': [
+    [LINGER, ".removeAllListeners('data').on('data', discard)", ".on('data', discard)"],
   ],
-  [
-    'ends a connection that its client has half-closed',
-    SERVER,
-    'httpAllowHalfOpen: true',
-    'httpAllowHalfOpen: false',
-    'A client that half-closes gets its response',
+  'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s': [
+    [LINGER, 'if (discardedBytes >= MAX_DISCARDED_BYTES)', 'if (false)'],
+    [LINGER, ' || seconds === MAX_LINGER_S', ''],
   ],
-  [
-    'lets node:http close the socket after a last response',
-    SERVER,
-    'socket.destroySoon = () => lingeringClose(socket);',
-    '',
-    'A last response arrives whole, although its client sends megabytes more',
-  ],
-  [
-    'does not respond to errors of the parser',
-    SERVER,
-    "server.on('clientError'",
-    "server.on('clientErrors'",
-    'Each error of node:http gets an Error body with its code',
-  ],
-  [
-    'does not respond to CONNECT',
-    SERVER,
-    "server.on('connect'",
-    "server.on('connects'",
-    'Each error of node:http gets an Error body with its code',
-  ],
-  [
-    'keeps the last request of an idle connection in memory',
-    SERVER,
-    "responses.set(socket, 'sent');",
-    ';',
-    'The open connections of a server are known',
-  ],
-  [
-    'keeps connections that have closed',
-    SERVER,
-    "socket.once('close', () => responses.delete(socket));",
-    '',
-    'The open connections of a server are known',
-  ],
-  [
-    'a lingering close leaves the parser its listener',
-    LINGER,
-    ".removeAllListeners('data').on('data', discard)",
-    ".on('data', discard)",
-    'After a last response the parser gets nothing',
-  ],
-  [
-    'a lingering close reads without an end',
-    LINGER,
-    'if (discardedBytes >= MAX_DISCARDED_BYTES)',
-    'if (false)',
-    'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s',
-  ],
-  [
-    'a lingering close waits without an end',
-    LINGER,
-    ' || seconds === MAX_LINGER_S',
-    '',
-    'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s',
-  ],
-];
+};
 
-export const LISTENER_SLIPS: readonly Slip<keyof typeof LISTENER_CASES>[] = [
-  [
-    'looks at no rule of HTTP',
-    LISTENER,
-    'checkFields(request);',
-    '',
-    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+export const LISTENER_SLIPS: Slips<keyof typeof LISTENER_CASES> = {
+  'A header of 255 fields is served, and one of more is 431, whatever follows': [
+    [FIELDS, 'checkNumber(request.rawHeaders);', ''],
+    [SERVER, 'MAX_FIELDS + 1', 'MAX_FIELDS - 31'],
   ],
-  [
-    'serves a header of any number of fields',
-    FIELDS,
-    'checkNumber(request.rawHeaders);',
-    '',
-    'A header of 255 fields is served, and one of more is 431, whatever follows',
+  'A trailer of 255 fields is read, and one of more ends the connection, before a response with 431':
+    [
+      [BODY, 'checkNumber(request.rawTrailers);', ''],
+      [LISTENER, 'areTooMany(rawTrailers) || ', ''],
+    ],
+  'A handler gets the parameter, the query, the key and header fields': [
+    [LISTENER, 'findRoute(normalized)', 'findRoute(path)'],
   ],
-  [
-    'does not see that node:http has dropped fields',
-    SERVER,
-    'MAX_FIELDS + 1',
-    'MAX_FIELDS - 31',
-    'A header of 255 fields is served, and one of more is 431, whatever follows',
+  'A key with a right opens what asks for it and nothing else, a key without one everything': [
+    [AUTHENTICATION, 'key.right === undefined || key.right === right', 'true'],
+    [AUTHENTICATION, ' || key.right === right', ''],
   ],
-  [
-    'serves a trailer of any number of fields',
-    BODY,
-    'checkNumber(request.rawTrailers);',
-    '',
-    'A trailer of 255 fields is read, and one of more ends the connection, before a response with 431',
+  'OPTIONS names the methods of a path, and OPTIONS * those of all operations': [
+    [ROUTER, "if (method === 'GET')", 'if (false)'],
   ],
-  [
-    'keeps the connection behind a trailer of which fields were dropped',
-    LISTENER,
-    'areTooMany(rawTrailers) || ',
-    '',
-    'A trailer of 255 fields is read, and one of more ends the connection, before a response with 431',
+  'A policy may respond before authentication, and adds header fields to every response': [
+    [LISTENER, 'if (httpResponse !== undefined)', 'if (false)'],
+    [LISTENER, 'headers.push(...policy.headersFor(request, httpResponse));', ';'],
   ],
-  [
-    'takes the first of two fields',
-    FIELDS,
-    'found === undefined ? value : `${found}, ${value}`',
-    'found ?? value',
-    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  'An error of a handler is sent if it is an HttpError or documented, else it is a 500': [
+    [LISTENER, "'The service failed to respond'", 'String(error)'],
+    [LISTENER, 'options.onFailure(error, exchange);', ''],
   ],
-  [
-    'takes any transfer coding that ends with chunked',
-    FIELDS,
-    "transferEncoding.toLowerCase() !== 'chunked'",
-    "!transferEncoding.endsWith('chunked')",
-    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  'If a report or a policy fails, that is reported, and what has not begun is closed': [
+    [LISTENER, 'if (response.headersSent)\n        return;', ''],
+    [LISTENER, 'response.destroy();', ';'],
   ],
-  [
-    'takes * for any method',
-    TARGET,
-    "request.method !== 'OPTIONS'",
-    'false',
-    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  'Each response is reported, with the name of its key': [
+    [LISTENER, 'exchange.keyName = apiKey.name;', ''],
   ],
-  [
-    'keeps the connection of an unsound request',
-    LISTENER,
-    "if (path === '')\n        return true;",
-    '',
-    'A request that breaks a rule of HTTP is refused first, and ends its connection',
+  'What the header alone refuses is refused before the parser rejects the body': [
+    [LISTENER, 'await answer(exchange)', 'await Promise.resolve().then(() => answer(exchange))'],
   ],
-  [
-    'looks for the path before it asks for a key',
-    LISTENER,
-    'match?.route.needsKey ?? `${normalized}/`.startsWith(protectedPath)',
-    'match?.route.needsKey ?? false',
-    'Below the protected path an unknown path and method need a key first',
+  'A body that no operation asked for is discarded if it is short, or else ends the connection': [
+    [LISTENER, ' || Number(length) > limitBytes', ''],
   ],
-  [
-    'compares the path as it was sent',
-    LISTENER,
-    'findRoute(normalized)',
-    'findRoute(path)',
-    'A handler gets the parameter, the query, the key and header fields',
+  'Whether a connection stays depends on Content-Length and what was read, not on how bytes come': [
+    [LISTENER, 'status >= 400 || length === undefined', 'length === undefined'],
+    [LISTENER, 'if (isRead || ', 'if ('],
+    [BODY, 'if (end > limitBytes)', 'if (false)'],
+    [BODY, "Number(fieldOf(request, 'content-length') ?? 0) > limitBytes", 'false'],
+    [LISTENER, 'request.readableEnded && ', 'request.complete && '],
+    [LISTENER, ' && status !== 413', ''],
   ],
-  [
-    'opens everything with any right',
-    AUTHENTICATION,
-    'key.right === undefined || key.right === right',
-    'true',
-    'A key with a right opens what asks for it and nothing else, a key without one everything',
+  'A handler gets the body, announced or in chunks, or none': [
+    [BODY, 'chunk.copy(bytes, length);', 'bytes = chunk;'],
   ],
-  [
-    'opens nothing with a right',
-    AUTHENTICATION,
-    ' || key.right === right',
-    '',
-    'A key with a right opens what asks for it and nothing else, a key without one everything',
+  'A client that expects 100 gets it when the body is wanted, and not before': [
+    [SERVER, "['request', 'checkContinue', 'checkExpectation']", "['request']"],
+    [
+      LISTENER,
+      'checkExpect(request);',
+      "checkExpect(request);\n        if (fieldOf(request, 'expect'))\n            response.writeContinue();",
+    ],
   ],
-  [
-    'names no realm',
-    AUTHENTICATION,
-    'realm="${realm}"',
-    'realm=""',
-    'A 401 names the realm, and an error only for a key that was sent',
+  'During a stop, and after Upgrade or a Connection in the trailer, a response is the last': [
+    [LISTENER, 'options.isStopping() || ', ''],
+    [LISTENER, 'rawTrailers.some(isConnection)', 'false'],
   ],
-  [
-    'does not look at the query',
-    LISTENER,
-    'if (percentDecode(query) === undefined)',
-    'if (false)',
-    'Broken percent-encoding is 400, and an expectation of anything but 100 is 417',
+  'A long body is sent in pieces, as its client reads, also after CONNECT and nonsense': [
+    [RESPONSE, '=== false', '=== null'],
+    [SERVER, "latest.emit('drain')", 'undefined'],
   ],
-  [
-    'does not look at Expect',
-    LISTENER,
-    'checkExpect(request);',
-    '',
-    'Broken percent-encoding is 400, and an expectation of anything but 100 is 417',
+  'A client that goes away in the middle of a body is not reported': [
+    [LISTENER, 'if (!(error instanceof ClientGoneError))', 'if (true)'],
   ],
-  [
-    'forgets HEAD',
-    ROUTER,
-    "if (method === 'GET')",
-    'if (false)',
-    'OPTIONS names the methods of a path, and OPTIONS * those of all operations',
-  ],
-  [
-    'asks a policy after authentication only',
-    LISTENER,
-    'if (httpResponse !== undefined)',
-    'if (false)',
-    'A policy may respond before authentication, and adds header fields to every response',
-  ],
-  [
-    'adds no header fields of policies',
-    LISTENER,
-    'headers.push(...policy.headersFor(request, httpResponse));',
-    ';',
-    'A policy may respond before authentication, and adds header fields to every response',
-  ],
-  [
-    'tells the client the cause of a bug',
-    LISTENER,
-    "'The service failed to respond'",
-    'String(error)',
-    'An error of a handler is sent if it is an HttpError or documented, else it is a 500',
-  ],
-  [
-    'reports no bug',
-    LISTENER,
-    'options.onFailure(error, exchange);',
-    '',
-    'An error of a handler is sent if it is an HttpError or documented, else it is a 500',
-  ],
-  [
-    'responds again if a report has failed',
-    LISTENER,
-    'if (response.headersSent)\n        return;',
-    '',
-    'If a report or a policy fails, that is reported, and what has not begun is closed',
-  ],
-  [
-    'leaves a connection open whose response cannot be made',
-    LISTENER,
-    'response.destroy();',
-    ';',
-    'If a report or a policy fails, that is reported, and what has not begun is closed',
-  ],
-  [
-    'reports a response without the name of its key',
-    LISTENER,
-    'exchange.keyName = apiKey.name;',
-    '',
-    'Each response is reported, with the name of its key',
-  ],
-  [
-    'waits before it refuses',
-    LISTENER,
-    'await answer(exchange)',
-    'await Promise.resolve().then(() => answer(exchange))',
-    'What the header alone refuses is refused before the parser rejects the body',
-  ],
-  [
-    'keeps the connection of a body that it does not read',
-    LISTENER,
-    'status >= 400 || length === undefined',
-    'length === undefined',
-    'An error whose body is not read ends the connection',
-  ],
-  [
-    'discards a body of any length',
-    LISTENER,
-    ' || Number(length) > limitBytes',
-    '',
-    'A body that no operation asked for is discarded if it is short, or else ends the connection',
-  ],
-  [
-    'ends the connection of a body that it has read',
-    LISTENER,
-    'if (isRead || ',
-    'if (',
-    'A body that was read leaves its connection open, whatever the status is',
-  ],
-  [
-    'keeps the connection of a body that has arrived, although nobody has read it',
-    LISTENER,
-    'request.readableEnded && ',
-    'request.complete && ',
-    'Whether a connection stays depends on Content-Length and what was read, not on how bytes come',
-  ],
-  [
-    'keeps the connection of a body that is too long, if it has arrived',
-    LISTENER,
-    ' && status !== 413',
-    '',
-    'Whether a connection stays depends on Content-Length and what was read, not on how bytes come',
-  ],
-  [
-    'reads a body of any length',
-    BODY,
-    'if (end > limitBytes)',
-    'if (false)',
-    'A body beyond the limit is 413, announced or not, and ends the connection',
-  ],
-  [
-    'reads a body whose announced length is too great',
-    BODY,
-    "Number(fieldOf(request, 'content-length') ?? 0) > limitBytes",
-    'false',
-    'A body beyond the limit is 413, announced or not, and ends the connection',
-  ],
-  [
-    'gives a handler only the last chunk of a body',
-    BODY,
-    'chunk.copy(bytes, length);',
-    'bytes = chunk;',
-    'A handler gets the body, announced or in chunks, or none',
-  ],
-  [
-    'sends 100 before a body is wanted',
-    LISTENER,
-    'checkExpect(request);',
-    "checkExpect(request);\n        if (fieldOf(request, 'expect'))\n            response.writeContinue();",
-    'A client that expects 100 gets it when the body is wanted, and not before',
-  ],
-  [
-    'keeps connections during a stop',
-    LISTENER,
-    'options.isStopping() || ',
-    '',
-    'During a stop, and after Upgrade or a Connection in the trailer, a response is the last',
-  ],
-  [
-    'does not look at the trailer',
-    LISTENER,
-    'rawTrailers.some(isConnection)',
-    'false',
-    'During a stop, and after Upgrade or a Connection in the trailer, a response is the last',
-  ],
-  [
-    'does not wait for drain',
-    RESPONSE,
-    '=== false',
-    '=== null',
-    'A long body is sent in pieces, as its client reads, also after CONNECT',
-  ],
-  [
-    'does not pass on drain after CONNECT',
-    SERVER,
-    "latest.emit('drain')",
-    'undefined',
-    'A long body is sent in pieces, as its client reads, also after CONNECT',
-  ],
-  [
-    'responds to a client that has gone',
-    LISTENER,
-    'if (!(error instanceof ClientGoneError))',
-    'if (true)',
-    'A client that goes away in the middle of a body is not reported',
-  ],
-];
+};

@@ -2,34 +2,22 @@
  * Limits of time and number: who is too slow is cut off, and the others do not notice.
  *
  * The limits are those in force, on a clock that the test moves. What they are, and what happens in
- * each second, is in test/http/http-server.test.ts.
+ * each second, is in test/http/server-cases.ts.
  */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { setInterval } from 'node:timers';
 import { connectionsOf } from '../../src/core/http/http-server.ts';
 import { LIMITS } from '../../src/core/http/limits.ts';
-import { holdCreate, IN_FORCE, noLog, openBothSides, setLate, stopClock } from './connections.ts';
-import { addLongPets, openService, type Service } from '../support/http/service.ts';
-import { CHUNKED, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
-import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
+import { IN_FORCE, noLog, openBothSides, setLate, stopClock } from './connections.ts';
+import { addLongPets, openService } from '../support/http/service.ts';
+import { CHUNKED, LIVEZ, REX, requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const UPGRADE = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
 /** Longer than half the time for a header: then a request that node:http finds late is late. */
 const LATE_MS = LIMITS.headersTimeout;
-
-/** Sends the bytes one by one until the connection is closed. */
-function drip(t: TestContext, { socket }: Wire, bytes: string): void {
-  let at = 0;
-  const timer = setInterval(() => {
-    if (at < bytes.length && socket.writable) socket.write(bytes[at++]!);
-  }, 20);
-  t.after(() => clearInterval(timer));
-}
 
 /** Starts a service on a clock that is stopped, with the limits in force. */
 async function openTimed(t: TestContext, options = {}, limits = {}) {
@@ -39,69 +27,33 @@ async function openTimed(t: TestContext, options = {}, limits = {}) {
   return { clock, service };
 }
 
-/** Resolves when node:http has told the service that a request of the connection is late. */
-async function toldLate(service: Service, serverSide: Socket): Promise<void> {
-  setLate(service, true);
-  for (let told: unknown; told !== serverSide;)
-    [, told] = await once(service.server, 'clientError');
-  setLate(service, false);
-}
-
-const ENDLESS = 'x'.repeat(10_000);
-const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
-  ['a request line', '', `GET /${ENDLESS}`],
-  ['a header', 'GET /v1/pets HTTP/1.1\r\n', 'X-A: b\r\n'.repeat(1000)],
-  ['a body', requestOf('POST /v1/pets', ['Content-Length: 10000']), REX + ' '.repeat(9000)],
-  ['a body in chunks', requestOf('POST /v1/pets', [CHUNKED]), '1\r\n \r\n'.repeat(1000)],
-  ['a second request', LIVEZ, `GET /${ENDLESS}`],
+/** The beginnings of requests, of which no more comes. */
+const BEGINNINGS: Readonly<Record<string, string>> = {
+  'a request line': 'GET /',
+  'a header': 'GET /v1/pets HTTP/1.1\r\nX',
+  'a body': requestOf('POST /v1/pets', ['Content-Length: 10000']) + REX,
+  'a body in chunks': requestOf('POST /v1/pets', [CHUNKED], '1\r\n \r\n'),
+  'a second request': `${LIVEZ}GET /`,
   // node:http does not parse such a body.
-  ['a malformed body after Upgrade', requestOf('POST /v1/pets', UPGRADE, 'x\r\n'), ''],
-];
+  'a malformed body after Upgrade': requestOf('POST /v1/pets', UPGRADE, 'x\r\n'),
+};
 
 test('A client that is slow with any part of a request gets 408', async (t) => {
   const { clock, service } = await openTimed(t, { log: noLog });
-  const begin = async ([, fast, slow]: (typeof SLOW)[number]) => {
+  for (const [what, bytes] of Object.entries(BEGINNINGS)) {
+    setLate(service, false);
     const { wire, serverSide } = await openBothSides(t, service);
-    if (fast !== '') wire.socket.write(fast);
-    drip(t, wire, slow);
-    await until(() => serverSide.bytesRead >= fast.length + Number(slow !== ''));
-    if (fast === LIVEZ) await wire.answers(1);
-    return wire;
-  };
-  const wires: Wire[] = [];
-  for (const one of SLOW) wires.push(await begin(one));
-  clock.pass(LATE_MS);
-  setLate(service, true);
-  for (const [index, [what, fast]] of SLOW.entries()) {
-    const answers = await wires[index]!.allAnswers();
-    assert.deepEqual(statusesOf(answers), fast === LIVEZ ? [200, 408] : [408], what);
+    wire.socket.write(bytes);
+    await until(() => serverSide.bytesRead === bytes.length);
+    clock.pass(LATE_MS);
+    setLate(service, true);
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers), bytes.startsWith(LIVEZ) ? [200, 408] : [408], what);
     assertErrorAnswer(answers.at(-1), 'request_timeout', what);
     assert.equal(answers.at(-1)?.headers.get('connection'), 'close', what);
   }
   setLate(service, false);
   assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
-});
-
-test('A connection on which nothing was sent gets no 408, and still serves a request', async (t) => {
-  const { clock, service } = await openTimed(t);
-  const { wire, serverSide } = await openBothSides(t, service);
-  clock.pass(LATE_MS);
-  await toldLate(service, serverSide);
-  wire.socket.write(LIVEZ);
-  assert.deepEqual(statusesOf(await wire.answers(1)), [200]);
-});
-
-test('A connection that is idle after a response is closed without another response', async (t) => {
-  const idle = await openService(t, { log: noLog }, { keepAliveTimeout: 100 });
-  assert.deepEqual(statusesOf(await talk(idle.port, LIVEZ)), [200]);
-  // It announces a body, and never sends it.
-  const { clock, service } = await openTimed(t, { log: noLog });
-  const announcing = requestOf('GET /livez', ['Content-Length: 10']);
-  const wire = await openWire(t, service.port, announcing);
-  await wire.answers(1);
-  clock.pass(LATE_MS);
-  setLate(service, true);
-  assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
 });
 
 const LIST = requestOf('GET /v1/pets?limit=100');
@@ -127,70 +79,33 @@ test('A client that reads nothing is disconnected even if it sends empty lines o
   }
 });
 
-test('A request that waited for others has its own time after them', async (t) => {
-  const clock = stopClock(t);
-  const request = lastRequestOf('GET /livez');
-  for (const [isSlow, status] of [
-    [false, 200],
-    [true, 408],
-  ] as const) {
-    const begun = request.slice(0, -2);
-    const held = await holdCreate(t, LIVEZ + begun, IN_FORCE);
-    const { service, wire, serverSide, release } = held;
-    // It waits for others, not for its client.
-    clock.pass(LATE_MS);
-    await toldLate(service, serverSide);
-    release();
-    await wire.answers(2);
-    if (isSlow) clock.pass(LATE_MS);
-    await toldLate(service, serverSide);
-    if (!isSlow) wire.socket.write(request.slice(-2));
-    assert.deepEqual(statusesOf(await wire.allAnswers()), [201, 200, status]);
-  }
-});
-
 test('If nearly all connections are in use, a new one closes the one that is idle for the longest time', async (t) => {
   // One connection is kept free.
   const { clock, service } = await openTimed(t, {}, { maxConnections: 32 });
-  const open = (): Promise<Wire> => openWire(t, service.port);
-  const ask = async (wire: Wire, count: number, bytes = LIVEZ): Promise<void> => {
-    wire.socket.write(bytes);
-    await wire.answers(count);
+  const open = async (): Promise<Wire> => {
+    const wire = await openWire(t, service.port, LIVEZ);
+    await wire.answers(1);
+    clock.pass(20);
+    return wire;
   };
-  const { wire: busy, serverSide: busySide } = await openBothSides(t, service);
-  const begun = requestOf('POST /v1/pets', ['Content-Length: 100']);
-  busy.socket.write(begun);
-  await until(() => busySide.bytesRead === begun.length);
-  const [unused, idle, dribbling] = [await open(), await open(), await open()];
-  clock.pass(20);
-  await ask(idle, 1);
-  clock.pass(20);
-  // A complete request, and the first byte of the next one.
-  await ask(dribbling, 1, `${LIVEZ}G`);
-  clock.pass(20);
-  const others = [];
-  for (let opened = 4; opened < 31; opened += 1) others.push(await open());
-  for (const other of others) await ask(other, 1);
+  const wires: Wire[] = [];
+  for (let opened = 0; opened < 31; opened += 1) wires.push(await open());
   clock.pass(1200);
-  for (const other of others) await ask(other, 2);
-  clock.pass(20);
-  const added: Wire[] = [];
   const errors: Error[] = [];
-  for (const longest of [unused, idle, dribbling]) {
-    added.push(await open());
-    await ask(added.at(-1)!, 1);
+  for (const longest of wires.splice(0, 3)) {
+    const added = await open();
     await until(longest.isClosed);
-    // A request that was in transit is not answered by a reset, if a response came before it.
-    longest.socket.on('error', (cause) => longest !== unused && errors.push(cause));
+    // A request that was in transit is not answered by a reset.
+    longest.socket.on('error', (cause) => errors.push(cause));
     longest.socket.write(LIVEZ);
-    await ask(added.at(-1)!, 2);
+    added.socket.write(LIVEZ);
+    await added.answers(2);
     // The kernel reports a reset at the second write.
     longest.socket.end(LIVEZ);
     await until(() => longest.socket.destroyed);
     await until(() => connectionsOf(service.server).size === 31);
+    wires.push(added);
   }
   assert.deepEqual(errors, []);
-  for (const wire of [...others, ...added]) assert.equal(wire.isClosed(), false);
-  for (const other of others) await ask(other, 3);
-  assert.equal(busy.isClosed(), false);
+  for (const wire of wires) assert.equal(wire.isClosed(), false);
 });

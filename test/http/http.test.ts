@@ -1,13 +1,20 @@
-/** The listener on an API of its own: the way of a request in handle-request.ts, step by step. */
+/** The core's HTTP: the server, its gate, and the way of a request through the listener. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRouter } from '../../src/core/http/router.ts';
+import { openBench } from './gate-bench.ts';
+import { GATE_CASES } from './gate-cases.ts';
 import { LISTENER_CASES, runListenerCase } from './listener-cases.ts';
 import { importHttp } from './modules.ts';
+import { SERVER_CASES } from './server-cases.ts';
 
 const http = await importHttp();
 
+for (const [name, run] of Object.entries(SERVER_CASES)) test(name, (t) => run(t, http));
+for (const [name, run] of Object.entries(GATE_CASES)) {
+  test(name, async (t) => run(await openBench(t, http.createPlainServer)));
+}
 for (const [name, run] of Object.entries(LISTENER_CASES)) {
   test(name, (t) => runListenerCase(t, http, run));
 }
