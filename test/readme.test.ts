@@ -17,7 +17,7 @@ import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort, openService } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
-import { blockOf, LINKS, pathsIn, readText, ROOT } from './support/project.ts';
+import { blockOf, headingId, LINKS, pathsIn, readText, ROOT } from './support/project.ts';
 import { until } from './support/until.ts';
 
 const readme = readText('README.md');
@@ -89,12 +89,7 @@ test('Each link and picture of a page leads to a file, and to a heading if it na
 /** The ids that GitHub gives to the headings of a page. */
 function headingsOf(path: string): readonly string[] {
   const headings = pages.get(path)?.matchAll(/^#+ (.+)$/gm) ?? [];
-  return Array.from(headings, ([, text]) =>
-    text!
-      .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  );
+  return Array.from(headings, ([, text]) => headingId(text!));
 }
 
 const TOUR = 'src/TOUR.md';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECKS, checksOf } from '../src/extras/kit/checks.ts';
-import { pathsIn, readText } from './support/project.ts';
+import { headingId, pathsIn, readText } from './support/project.ts';
 
 const SPEC = 'src/SPEC.md';
 
@@ -85,7 +85,7 @@ test('Each citation leads to a clause: from a page by a link, from code by the n
         assert.ok(clauses.has(clause as string), `${path} cites ${clause}`);
         const { 0: heading = '' } = [...sections.values()].filter((one) => {
           const [section = ''] = one.split(' ');
-          return (clause as string).startsWith(`${section}.`) && idOf(one) === id;
+          return (clause as string).startsWith(`${section}.`) && headingId(one) === id;
         });
         assert.notEqual(heading, '', `${path} links ${clause} to another section: ${id}`);
         count += 1;
@@ -96,11 +96,3 @@ test('Each citation leads to a clause: from a page by a link, from code by the n
   }
   assert.ok(count > 50);
 });
-
-/** Returns the id that GitHub gives to a heading. */
-function idOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\w\- ]/g, '')
-    .replaceAll(' ', '-');
-}

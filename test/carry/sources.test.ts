@@ -1,21 +1,12 @@
 /** Carried as the sources: a checkout without an installation and without a build. */
 
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
 import { outputOf, runNode } from '../support/process/process.ts';
 import { KEY, openService } from '../support/http/service.ts';
-import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { needs, run } from '../support/process/program.ts';
 
@@ -98,40 +89,3 @@ test('A clone on Windows has the line ends of the repository', needs('git'), (t)
   assert.ok(lines.length > 100);
   for (const line of lines) assert.match(line, /^i\/(lf|-text) +w\/\1 /);
 });
-
-const needsBuild = { skip: canRunSources && 'this Node runs the sources' };
-
-test(
-  'npm start builds again after a failed build, or if dist/ has lost a file',
-  needsBuild,
-  async (t) => {
-    const cwd = checkout(t, ['scripts', 'package.json']);
-    symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
-    const start = async (): Promise<unknown> =>
-      (await runNode(['scripts/start.mjs'], { cwd })).code;
-    // A service of two lines, without the types of Node: the whole one takes seconds to build.
-    const { compilerOptions } = JSON.parse(readText('tsconfig.json')) as {
-      compilerOptions: object;
-    };
-    const options = { ...compilerOptions, types: [], lib: ['es2015'], skipLibCheck: true };
-    const configuration = { compilerOptions: options, include: ['src'] };
-    writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(configuration));
-    const source = join(cwd, 'src', 'server.ts');
-    mkdirSync(join(cwd, 'src'));
-    writeFileSync(join(cwd, 'src', 'other.ts'), 'export const code = 7;\n');
-    const text = `import { code } from './other.ts';
-declare const process: { exitCode: number };
-process.exitCode = code;
-`;
-    writeFileSync(source, `${text}export const wrong: number = 'text';\n`);
-    assert.deepEqual([await start(), await start()], [1, 1]);
-    writeFileSync(source, text);
-    const builtAt = (): number => statSync(join(cwd, 'dist', 'package.json')).mtimeMs;
-    assert.equal(await start(), 7);
-    const first = builtAt();
-    assert.deepEqual([await start(), builtAt()], [7, first]);
-    rmSync(join(cwd, 'dist', 'other.js'));
-    assert.equal(await start(), 7);
-    assert.ok(existsSync(join(cwd, 'dist', 'other.js')));
-  },
-);

@@ -30,5 +30,13 @@ export function blockOf(page: string, language: string, text = ''): string {
   return `${found[0]!.slice(language.length + 1)}\n`;
 }
 
+/** Returns the id that GitHub gives to a heading. */
+export function headingId(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
 /** The links of a page, in Markdown and in HTML, without those to other sites: file and heading. */
 export const LINKS: RegExp = /(?:\]\(|src(?:set)?=")([^):#"]*)(?:#([^)]*))?[)"]/g;

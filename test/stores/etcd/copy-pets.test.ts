@@ -1,7 +1,7 @@
 /** copy-pets: a data file has the same pets and keys after it was in etcd; and what is refused. */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/core/base/int64.ts';
@@ -82,6 +82,13 @@ test(
     // Neither side is overwritten.
     assert.match(intoEtcd(from, 'copy/'), /^1 petstore: copy\/ already has a log/);
     assert.match(fromEtcd('copy/', to), /^1 petstore: .* exists already/);
+    // Nor is a file made of no log, or a log of no file.
+    const none = join(folder, 'none.json');
+    assert.match(
+      fromEtcd('none/', none),
+      /^1 petstore: There is no log under none\/ in etcd\. .*\n$/,
+    );
+    assert.equal(intoEtcd(none, 'none/'), `1 petstore: There is no data file ${none}\n`);
   },
 );
 
@@ -90,21 +97,6 @@ function linesOf(path: string): readonly string[] {
   const lines = readFileSync(path, 'utf8').split('\n').slice(1);
   return lines.map((line) => line.trimEnd());
 }
-
-test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
-  const folder = tempDir(t);
-  const [from, copy, none] = ['pets', 'copy', 'none'].map((name) => join(folder, `${name}.json`));
-  assert.ok(from && copy && none);
-  assert.equal(intoEtcd(from, 'x/'), `1 petstore: There is no data file ${from}\n`);
-  const store = await openFileStore({ path: from });
-  await store.create({ name: 'Rex', categoryId: 1n });
-  assert.match(intoEtcd(from, 'x/'), /^1 petstore: .* is in use: stop the service first\n$/);
-  copyFileSync(from, copy);
-  await store.close();
-  assert.match(fromEtcd('x/', none), /^1 petstore: There is no log under x\/ in etcd\. .*\n$/);
-  assert.equal(existsSync(none), false);
-  assert.equal(intoEtcd(copy, 'x/'), `0 1 pet of ${copy} copied to etcd, under x/\n`);
-});
 
 test('An import of a pet that is too long for etcd is refused before it writes', async (t) => {
   const from = join(tempDir(t), 'pets.json');

@@ -76,7 +76,7 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
 
 test('A start visits each commit a few times, and reads no more at once than a response holds', async (t) => {
   const etcd = new SimulatedEtcd();
-  const commits = 12_000;
+  const commits = 6_000;
   await initEtcd(simulated(etcd));
   for (const [slot, value] of commitsOfOne('petstore/', etcd.entries.get('petstore/meta')!)) {
     if (etcd.entries.size > commits) break;

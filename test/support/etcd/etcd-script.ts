@@ -7,8 +7,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Logger } from '../../../src/core/base/logger.ts';
 import { cut } from '../../../src/core/base/quote.ts';
@@ -20,8 +18,15 @@ import type { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { measured } from '../measured.ts';
 import { REX } from '../pets/rex.ts';
-import { ROOT } from '../project.ts';
-import { countsOf, outcomeOf, testScript, type Script } from '../script.ts';
+import {
+  casesOf,
+  countsOf,
+  outcomeOf,
+  runCase,
+  testScript,
+  titleOf,
+  type Script,
+} from '../script.ts';
 import { openStore, simulated } from './opened-store.ts';
 import { SimulatedEtcd, type Fate } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -260,21 +265,15 @@ export function testEtcdScript(name: string): void {
 
 /** Runs a case of a file outside a test. Resolves with the first line that is not as expected. */
 export async function complaintsOfCase(name: string, title: string): Promise<readonly string[]> {
-  const cases = readFileSync(join(ROOT, 'test', name), 'utf8').split(/\n{2,}/);
-  const found = cases.find((text) => text.startsWith(`# ${title}\n`));
-  assert.ok(found !== undefined, `${name} has no case "${title}"`);
-  const [, ...expected] = found
-    .trim()
-    .replaceAll(/\n## .*/g, '')
-    .split('\n');
+  const text = casesOf(name).find((one) => titleOf(one) === title);
+  assert.ok(text !== undefined, `${name} has no case "${title}"`);
   const hooks: (() => unknown)[] = [];
-  const script = await begin({ after: (hook) => void hooks.push(hook as () => unknown) });
-  for (const line of expected.filter((one) => one.startsWith('> '))) {
-    script.printed.push(line);
-    for (const command of line.slice(2).split('; ')) await script.run(command);
-  }
-  await script.end();
+  const context = { after: (hook: () => unknown) => void hooks.push(hook) };
+  const printed = await runCase(context as unknown as TestContext, text, begin);
   for (const hook of hooks) await hook();
-  const printed = script.printed.join('\n').split('\n');
-  return printed.filter((line, index) => line !== expected[index]).slice(0, 1);
+  const expected = text.split('\n');
+  return printed
+    .split('\n')
+    .filter((line, index) => line !== expected[index])
+    .slice(0, 1);
 }

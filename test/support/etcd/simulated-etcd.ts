@@ -21,6 +21,8 @@ const FAILURES = {
   /** It is done when the test calls `late`. */
   'done later, cut': 'in doubt',
   unsent: 'unsent',
+  /** Most members belong to another cluster. */
+  'another cluster': 'unsent',
   refused: 'refused',
   /** It is done, and the response is "no space". */
   'done, no space': 'no space',
@@ -80,7 +82,8 @@ export class SimulatedEtcd {
         if (fate === 'answered') return this.txn(txn);
         if (fate === 'done later, cut') this.late.push(() => void this.txn(txn));
         else if (fate.startsWith('done')) this.txn(txn);
-        return { kind: FAILURES[fate], cause: 'simulated' };
+        const result = { kind: FAILURES[fate], cause: 'simulated' };
+        return fate === 'another cluster' ? { ...result, isOtherCluster: true } : result;
       },
       counts: [],
       close: () => undefined,

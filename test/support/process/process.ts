@@ -7,7 +7,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import type { Limits } from '../../../src/core/http/limits.ts';
 import { tempDir } from '../disk/temp-dir.ts';
 import { ROOT } from '../project.ts';
 
@@ -111,18 +110,12 @@ interface Scope {
 const LIMITS_JS = new URL('core/http/limits.js', pathToFileURL(SERVER_JS));
 
 /**
- * A hook for a service whose clients are slow because the machine is: no limit of time ends a
- * request or a connection. `changes` replace other limits.
+ * Returns a hook for a service whose clients are slow because the machine is: no limit of time ends
+ * a request or a connection.
  */
-export function withLimits(changes: Partial<Limits> = {}): string {
-  const limits = {
-    headersTimeout: 3_600_000,
-    requestTimeout: 3_600_000,
-    timeout: 3_600_000,
-    ...changes,
-  };
+export function withLimits(): string {
   return `const { LIMITS } = await import('${LIMITS_JS}');
-Object.assign(LIMITS, ${JSON.stringify(limits)});`;
+Object.assign(LIMITS, { headersTimeout: 3600000, requestTimeout: 3600000, timeout: 3600000 });`;
 }
 
 export interface ServiceOptions extends ProgramOptions {
