@@ -118,7 +118,7 @@ async function judgeEnd(
   if (rest.equals(PROVEN_END)) return 'whole';
   const isPart = rest.every((byte, at) => byte === 0 || byte === PROVEN_END[at]);
   if (isPart && rest.length <= PROVEN_END.length) return 'incomplete';
-  const isTorn = rest[0] === PROVEN_END[0] && isTornCommit(rest.subarray(1), provenEnd, lastId);
+  const isTorn = isTornCommit(rest.subarray(1), provenEnd, lastId);
   return isTorn ? 'torn' : undefined;
 }
 
