@@ -199,6 +199,21 @@ test('Each npm command that a page shows is one of package.json', () => {
   }
 });
 
+test('Each test that a page names as an example exists', () => {
+  const examples = [
+    ...all.matchAll(/npm test -- (?<part>\S+) --only '(?<name>[^']+)'/g),
+    ...all.matchAll(/--test-name-pattern='(?<name>[^']+)' \.build\/(?<part>\S+)\.js/g),
+  ];
+  assert.equal(examples.length, 3);
+  for (const { 0: shown, groups: { part = '', name = '' } = {} } of examples) {
+    const files = paths.filter((path) => path.includes(part) && path.endsWith('.ts'));
+    assert.ok(
+      files.some((path) => readText(path).includes(name)),
+      shown,
+    );
+  }
+});
+
 test('The tables of the configuration have every variable with its flag, and every option', () => {
   const listed = rowsOf('README.md', 'Environment').flatMap(([variables = '', flag = '']) =>
     Array.from(variables.matchAll(/`([A-Z_]+)`/g), ([, name]) => [name, flag]),

@@ -1,7 +1,10 @@
 /** The core's HTTP: the server, its gate, and the way of a request through the listener. */
 
 import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { test } from 'node:test';
+import { ClientGoneError, readBody } from '../../src/core/http/request-body.ts';
 import { createRouter } from '../../src/core/http/router.ts';
 import { openBench } from './gate-bench.ts';
 import { GATE_CASES } from './gate-cases.ts';
@@ -30,4 +33,11 @@ test('Operations of one path that need different API keys are refused', () => {
     } as const;
   });
   assert.throws(() => createRouter(operations, ''), /^Error: All operations of \/x need the same/);
+});
+
+test('If its client has gone before a body is read, nobody waits for the body', async () => {
+  const request = new IncomingMessage(new Socket());
+  request.rawHeaders = ['Content-Length', '1'];
+  request.destroy();
+  await assert.rejects(readBody(request, new ServerResponse(request), 1), ClientGoneError);
 });
