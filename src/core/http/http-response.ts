@@ -78,7 +78,6 @@ const PIECE_BYTES: number = 64 << 10;
  */
 function sendLongBody(response: ServerResponse, body: Buffer, start: number): void {
   for (let at = start; at < body.length; at += PIECE_BYTES) {
-    if (response.destroyed) return;
     if (response.write(body.subarray(at, at + PIECE_BYTES)) === false) {
       response.once('drain', () => sendLongBody(response, body, at + PIECE_BYTES));
       return;
