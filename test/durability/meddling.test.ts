@@ -103,6 +103,17 @@ for (const [what, meddle, then] of MEDDLINGS) {
   });
 }
 
+test('A service under load whose data file is removed goes on, and no pet is lost', async (t) => {
+  const { service, dataFile, ledger, underLoad } = await openScene(t);
+  const load = await underLoad();
+  fs.rmSync(dataFile);
+  // More than were in progress meanwhile.
+  await load.answered(40);
+  assert.equal(await end(service, 'SIGKILL'), 'SIGKILL');
+  await load.ended;
+  ledger.check(await petsAtNextStart(dataFile));
+});
+
 test('A service under load whose data file is replaced ends, and saves its pets', async (t) => {
   const scene = await openScene(t);
   const { service, dataFile, ledger } = scene;
