@@ -14,8 +14,8 @@ import { openBench } from './gate-bench.ts';
 import type { Http } from './modules.ts';
 
 const KEYS = [
-  { text: 'owner-key', name: 'owner', right: undefined },
-  { text: 'meter-key', name: 'meter', right: 'figures' },
+  { digest: 'of owner-key', name: 'owner', right: undefined },
+  { digest: 'of meter-key', name: 'meter', right: 'figures' },
 ];
 const BODY_LIMIT_BYTES = 100;
 /** More than the buffers of a connection hold. */
@@ -48,8 +48,8 @@ async function openDoors(t: TestContext, http: Http) {
       if (header('x-refuse') === 'after') throw new HttpError(400, 'refused', 'Refused');
       return text(body);
     }),
-    operation('DELETE /v1/doors/{door}', true, async ({ pathParameter, apiKey }) =>
-      text(`${pathParameter} ${apiKey}`),
+    operation('DELETE /v1/doors/{door}', true, async ({ pathParameter, keyDigest }) =>
+      text(`${pathParameter} ${keyDigest}`),
     ),
     operation('GET /v1/locked', true, async () => {
       throw new HttpError(409, 'door_locked', 'The door is locked', ['Retry-After', '60']);
@@ -73,7 +73,10 @@ async function openDoors(t: TestContext, http: Http) {
   let isStopping = false;
   const listener = createListener({
     ...{ operations, prefix: '/inn', protectedPath: '/v1', bodyLimitBytes: BODY_LIMIT_BYTES },
-    apiKeys: { find: (token) => KEYS.find((key) => key.text === token), realm: 'doors' },
+    apiKeys: {
+      find: (token) => KEYS.find(({ digest }) => digest === `of ${token}`),
+      realm: 'doors',
+    },
     policies: [policy],
     hintFor: (path, { method }) => ` (${path}, ${method})`,
     isStopping: () => isStopping,
@@ -166,10 +169,10 @@ export const LISTENER_CASES = {
     [ask('GET /open', [NO_KEY]), ' 200 '],
   ),
   'A handler gets the parameter, the query, the key and header fields': sees(
-    [ask('DELETE /v1/doors/a%2Fb'), ' 200 ', '\r\n\r\na/b owner-key'],
+    [ask('DELETE /v1/doors/a%2Fb'), ' 200 ', '\r\n\r\na/b of owner-key'],
     [ask('GET /v1/doors?x=%20', ['X-a: 1', 'x-A: 2']), '\r\n\r\nx=%20 1, 2'],
     [ask('GET /v1/d%6Fors?'), '\r\n\r\n no X-A'],
-    [ask(`DELETE /v1/d%6Fors/${'a'.repeat(4000)}`), ' 200 ', 'aaaa owner-key'],
+    [ask(`DELETE /v1/d%6Fors/${'a'.repeat(4000)}`), ' 200 ', 'aaaa of owner-key'],
     [ask('GET /v1/doors%2F1'), ' 404 '],
   ),
   'OPTIONS names the methods of a path, and OPTIONS * those of all operations': sees(

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readKeyHash } from '../../src/core/api/operations.ts';
+import { hashEmbeddedKey, readKeyHash } from '../../src/core/api/operations.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { ask } from '../support/http/wire.ts';
@@ -22,8 +22,8 @@ async function told(response: Response): Promise<readonly [number, string | null
   return [response.status, response.headers.get('Idempotent-Replayed'), code];
 }
 
-const hash = (idempotencyKey?: string): string | undefined =>
-  readKeyHash({ header: () => idempotencyKey, apiKey: 'a' });
+const hash = (idempotencyKey?: string, keyDigest = 'aa'): string | undefined =>
+  readKeyHash({ header: () => idempotencyKey, keyDigest });
 
 /** Keys, and how they may be written in quotes. */
 const QUOTED: readonly (readonly [one: string, other: string])[] = [
@@ -39,6 +39,12 @@ test('A key in quotes is the same key as without them, and each other key is ano
   const keys = [...QUOTED.map(([one]) => one), 'K', 'k2', 'k"ey"', 'k"'];
   assert.equal(new Set(keys.map((key) => hash(key))).size, keys.length);
   assert.equal(hash(), undefined);
+});
+
+test('What a store keeps of a key is the same in each version: stored keys are found again', () => {
+  const keyDigest = createHash('sha256').update('secret').digest('hex');
+  assert.equal(hash('k', keyDigest), '6ab649238d5e05aee11c50cd636f3274');
+  assert.equal(hashEmbeddedKey('k'), 'db87308ee2da4ed8a46e00490fa50ef9');
 });
 
 test('An invalid key is 401 without an API key, and ignored on other requests', async (t) => {

@@ -187,8 +187,8 @@ const NO_KEYS =
  */
 export function readKeyHash({
   header,
-  apiKey,
-}: Pick<HttpRequest, 'header' | 'apiKey'>): string | undefined {
+  keyDigest,
+}: Pick<HttpRequest, 'header' | 'keyDigest'>): string | undefined {
   const value = header('idempotency-key');
   if (value === undefined) return undefined;
   const key = value.startsWith('"')
@@ -200,7 +200,7 @@ export function readKeyHash({
   if (!isIdempotencyKey(key)) {
     throw invalidKey(`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters`);
   }
-  return hashKey(apiKey, key);
+  return hashKey(keyDigest, key);
 }
 
 /**
@@ -212,15 +212,15 @@ export function hashEmbeddedKey(key: string): string {
 }
 
 /** Differs from every API key, because no API key has a space in it. Stored hashes depend on it. */
-const EMBEDDED = 'the program around the app';
+const EMBEDDED: string = crypto.hash('sha256', 'the program around the app', 'hex');
 
 function isIdempotencyKey(key: unknown): key is string {
   return typeof key === 'string' && key.length <= MAX_LENGTH && /^[\x21-\x7e]+$/.test(key);
 }
 
-/** Returns the hash of a key in a scope: an API key, or EMBEDDED. */
+/** Returns the hash of a key in a scope: the digest of an API key, or EMBEDDED. */
 function hashKey(scope: string, key: string): string {
-  const scopeAndKey = Buffer.concat([crypto.hash('sha256', scope, 'buffer'), Buffer.from(key)]);
+  const scopeAndKey = Buffer.concat([Buffer.from(scope, 'hex'), Buffer.from(key)]);
   return crypto.hash('sha256', scopeAndKey, 'hex').slice(0, 32);
 }
 

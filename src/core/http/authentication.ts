@@ -11,7 +11,8 @@ import { fieldOf } from './fields.ts';
 import { httpError, type HttpError } from './http-error.ts';
 
 export interface ApiKey {
-  readonly text: string;
+  /** The SHA-256 digest of its text, as 64 hex digits. */
+  readonly digest: string;
   /** '' for a key without a name. */
   readonly name: string;
   /** If it is set, the key is valid only for operations that ask for this right. */

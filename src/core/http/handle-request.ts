@@ -118,7 +118,7 @@ export function createListener(options: ListenerOptions): Listener {
     return operation.handle({
       pathParameter,
       query,
-      apiKey: apiKey?.text ?? '',
+      keyDigest: apiKey?.digest ?? '',
       header: (name) => fieldOf(request, name),
       readBody: () => readBody(request, response, bodyLimitBytes),
     });

@@ -23,8 +23,8 @@ export interface HttpRequest {
   readonly pathParameter: string;
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
-  /** The API key of the request, or '' if none is needed. */
-  readonly apiKey: string;
+  /** Whose request it is: the SHA-256 digest of its API key, in hex, or '' if none is needed. */
+  readonly keyDigest: string;
   /** Returns the header field with this name, in small letters; several lines of it are joined. */
   header(name: string): string | undefined;
   /** Resolves with the body, within the limit. Rejects as readBody does (request-body.ts). */
