@@ -79,9 +79,12 @@ async function bytesOf(
   return bytes;
 }
 
-/** True for a first line, also if one of its blanks was changed into another one of JSON. */
+/**
+ * True for a first line, also if one of its blanks was changed into another one of JSON. Release 2
+ * wrote 32 blanks, too, into a file without pets, but behind a line feed.
+ */
 function isFirstLine(start: Buffer): boolean {
-  return /^\[[ \t\r\n]{33}$/.test(start.toString('latin1'));
+  return /^\[(?!\n[ \t]{32}$)[ \t\r\n]{33}$/.test(start.toString('latin1'));
 }
 
 async function readCommitted(source: Source, word: Word): Promise<DataFileContent> {

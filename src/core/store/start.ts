@@ -80,6 +80,8 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
     opened = found === undefined ? await makeFile(deps) : await openFound(deps);
   }
   try {
+    // Only now: if there is no room for a new file, release 2 can still go on.
+    await setOldJournalAside(deps);
     if (!(await syncFolders(disk, path))) {
       const event = 'This file system syncs no folder: a power failure may undo a rename';
       logger('warn', event, { folder: dirname(path) });
@@ -130,7 +132,7 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   // Before it is read: what another process writes from then on is noticed.
   const known = locked.stat();
   const content = await readDataFile(path, locked, deps);
-  await setOldJournalAside(deps);
+  await findOldJournal(deps);
   await removeUnfinished(deps, locked);
   const tables = { pets: content.pets, keys: content.keys };
   // That a file has more keys than are kept is no loss.
