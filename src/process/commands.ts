@@ -62,6 +62,7 @@ async function loadCommand(name = ''): Promise<Command | undefined> {
   return load?.();
 }
 
+const COMMAND_COLUMN = 32;
 const COLUMNS = [26, 30] as const;
 
 export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file or an etcd cluster
@@ -72,7 +73,7 @@ is generated and printed once at start.
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, [args, help]]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
+  .map(([name, [args, help]]) => `  ${`${name} ${args}`.padEnd(COMMAND_COLUMN)}${help}\n`)
   .join('')}
 Options, and the environment variables that they override:
 ${PROCESS_SETTINGS.map(lineOf).join('')}  -h, --help                show this help and exit
@@ -136,7 +137,7 @@ not complete.
         print('It has no marks: a changed letter would not be noticed. A start adds them');
         return 0;
       }
-      print(`The last commit begins at byte ${content.lastCommitAt}`);
+      if (content.pets.length > 0) print(`The last commit begins at byte ${content.lastCommitAt}`);
       return 0;
     };
   },

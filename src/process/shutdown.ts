@@ -15,11 +15,13 @@ const STOP_DEADLINE_S = 10;
 /** How often, and how many times, an end looks whether a call of the disk is over: 240 ms. */
 const LOOK_MS = 10;
 const MAX_LOOKS = 25;
+/** Ctrl+C under npm may come twice, from the terminal and from npm: that is one signal. */
+const ONE_SIGNAL_MS = 500;
 
 export interface Shutdown {
   /** True from the beginning of a graceful shutdown on. */
   isStopping(): boolean;
-  /** Stops by a signal; a second one ends the process. */
+  /** Stops by a signal; a second one ends the process, but not the same one within 500 ms. */
   receive(signal: NodeJS.Signals): void;
   /** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
   stop(exitCode: number): Promise<never>;
@@ -35,6 +37,7 @@ export function createShutdown(
 ): Shutdown {
   let isStopping = false;
   let signals = 0;
+  let justReceived: NodeJS.Signals | undefined;
 
   /**
    * Ends the process, with a last line that says what has the pets. A call of the disk that is in
@@ -85,6 +88,9 @@ export function createShutdown(
   return {
     isStopping: () => isStopping,
     receive(signal) {
+      if (signal === justReceived) return;
+      justReceived = signal;
+      setTimeout(() => (justReceived = undefined), ONE_SIGNAL_MS);
       signals += 1;
       if (signals > 1) return endNow(1, 'Ended by a second signal', { signal });
       logger('info', 'Stopping', { signal });

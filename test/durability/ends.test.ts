@@ -47,7 +47,7 @@ async function signalTwice({ dataFile, setFault, service }: Scene): Promise<void
   const wordOf = (): string => readFileSync(dataFile, 'latin1').split('\n', 1)[0]!;
   const before = wordOf();
   setFault('hang');
-  service.child.kill('SIGTERM');
+  service.child.kill('SIGINT');
   await until(() => wordOf() !== before);
 }
 

@@ -1,9 +1,11 @@
 /**
  * The kit as a library: declares its checks as node:test tests in any project.
  *
+ *     import { after } from 'node:test';
  *     import { testConformance } from 'petstore/conformance';
  *
  *     const server = await startMyService();
+ *     after(() => server.close());
  *     testConformance({ baseUrl: `${server.url}/v1`, key: 'my-key' });
  */
 
