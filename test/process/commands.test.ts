@@ -49,6 +49,7 @@ async function makeFile(name: string): Promise<void> {
 }
 
 await makeFile('data/pets.json');
+await (await openFileStore({ path: at('without-pets.json') })).close();
 const WHOLE = fs.readFileSync(at('data/pets.json'));
 const used = await openFileStore({ path: at('used.json') });
 for (let pets = 0; pets < 2; pets += 1) await used.create(REX);
