@@ -67,6 +67,9 @@ const hangs: Step = ({ init }) =>
     init.signal!.addEventListener('abort', () => reject(init.signal!.reason));
   });
 
+/** A fetch without the signal, which some environments refuse. */
+const hangsDeaf: Step = () => new Promise(() => undefined);
+
 const PET_TEXT = '{"id":1,"name":"Rex","categoryId":7}';
 
 const UPTIME_MS = 1e9;
@@ -663,6 +666,7 @@ test('The client waits as Retry-After asks, up to 30 s, and half a backoff longe
 /** Moments of a call: its step, and the timers that run then. */
 const MOMENTS: readonly (readonly [when: string, step: Step, running: readonly number[]])[] = [
   ['before a response', hangs, [TIMEOUT_MS]],
+  ['before a response of a fetch without a signal', hangsDeaf, [TIMEOUT_MS]],
   ['during a response', endless, [TIMEOUT_MS]],
   ['during a wait', breaks, [TIMEOUT_MS, 150]],
 ];

@@ -390,8 +390,10 @@ inBrowser('A create that is sent again, after a lost response, stores one pet', 
   // A second click while the first create is in progress.
   await browser.click('#add-form button.main');
   await shows('held.length', (sent += 1));
+  await browser.type('#name', 'Mia');
   await browser.value('[held[2](), held[3]()]');
   await says('add', /^Response 201: pet /);
+  await shows(`document.querySelector('#name').value`, 'Mia');
   assert.equal(await count(), total + 2);
   await shows(
     `document.querySelector('#add-response .received').textContent`,
@@ -581,6 +583,10 @@ inBrowser(
     await shows(textOf('#caption'), /^Page 2/);
     await browser.click('#refresh');
     await says('list', /^Response 200: 20 pets/);
+    // Nor does the link for keyboards ask for another page.
+    await browser.value(`document.querySelector('.skip').focus()`);
+    await browser.press(ENTER);
+    await shows(`[document.activeElement.id, location.hash]`, ['main', '']);
     await filterBy('available');
     await shows(ASKED, ['available', from, `?status=available&after=${total + 1}`]);
     // What an address asks for is shown, though it is wrong: the service says so.
@@ -588,6 +594,9 @@ inBrowser(
     await useKey(KEY);
     await says('list', /^Response 400, invalid_parameter: /);
     await shows(ASKED, ['lost', 'x', '?status=lost&after=x']);
+    const last = '9223372036854775807';
+    await openPage(`${service.origin}/shop/?after=${last}`);
+    await shows(ASKED, ['', last, `?after=${last}`]);
   },
 );
 

@@ -112,11 +112,14 @@ async function sendOnce(
   // A redirect may change POST to GET, and may lead to another host.
   const method = body === null ? 'GET' : 'POST';
   const init = { method, headers, body, signal, redirect: 'manual' } as const;
-  let received: ServiceResponse;
-  try {
+  const receive = async (): Promise<ServiceResponse> => {
     const response = await fetch(url.href, init);
     const text = await response.text();
-    received = { status: response.status, headers: response.headers, text };
+    return { status: response.status, headers: response.headers, text };
+  };
+  let received: ServiceResponse;
+  try {
+    received = await orAborted(receive(), signal);
   } catch (cause) {
     signal.throwIfAborted();
     const { what, reason, hint = '', ...failure } = whyNoResponse(cause, url, init);
@@ -252,18 +255,21 @@ function readRetryAfter(field: string): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
 }
 
+/** Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. */
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const passed = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await orAborted(passed, signal).finally(() => clearTimeout(timer));
+}
+
 /**
- * Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. The listener is not
- * removed, because each call has a new signal.
+ * Settles as `work`, or rejects with the reason of `signal` as soon as that is aborted: a fetch of
+ * the caller may not look at it. The listener is not removed, since each call has a new signal.
  */
-function wait(ms: number, signal: AbortSignal): Promise<void> {
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
+    work.then(resolve, reject);
     signal.throwIfAborted();
-    const timer = setTimeout(resolve, ms);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 }

@@ -57,8 +57,8 @@ by its id.
 
 Bodies are JSON in UTF-8. Under \`${BASE_PATH}\` authentication comes first: an unknown path is 401
 without a valid API key, and 404 with one. A method that a path does not support is 405 with
-\`Allow\`. HEAD works wherever GET does. OPTIONS on a known path returns 204 with \`Allow\` (under
-\`${BASE_PATH}\` with a valid key). Every response has \`Cache-Control: no-store\` and
+\`Allow\`. HEAD works wherever GET does. OPTIONS on a known path returns 204 with \`Allow\` (with
+a valid key where one is needed). Every response has \`Cache-Control: no-store\` and
 \`X-Content-Type-Options: nosniff\`.
 
 ## Integers

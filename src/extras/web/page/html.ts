@@ -46,7 +46,7 @@ const requestPanel = (id: string, open = ''): string => `<div id="${id}">
 const BODY = `<noscript><p>This page needs JavaScript; the service does not. The <a href="docs">reference</a> has a
   curl line for each operation.</p></noscript>
 <p id="start">Loading. If this text stays, the page’s module did not load: reload the page.</p>
-<main id="main" hidden>
+<main id="main" tabindex="-1" hidden>
   <details id="key-card" class="card" open>
     <summary>API key <span id="key-state" class="hint"></span></summary>
     <form id="key-form" class="row">

@@ -6,7 +6,7 @@
  * automatically, so that each response belongs to one request.
  */
 
-import { INT64_MIN, parseInt64 } from '../../../core/base/int64.ts';
+import { INT64_MAX, INT64_MIN, parseInt64 } from '../../../core/base/int64.ts';
 import { createClient, type Pet, type PetStatus } from '../../client/client.ts';
 import {
   checkApiKey,
@@ -69,6 +69,8 @@ on('#show', 'click', () => {
   void list({ ask: () => ({ search, page: 1, from: `${newest}` }), focusOn: '#caption' });
 });
 on('#metrics', 'click', showMetrics);
+// The link itself would make an entry of the history, which has no state.
+on('.skip', 'click', () => find('#main').focus());
 addEventListener('popstate', () => list({ focusOn: '#caption' }));
 [find('#start').hidden, find('#main').hidden] = [true, false];
 showQuery();
@@ -133,11 +135,12 @@ function readQuery(): NonNullable<typeof next> {
   return { search, page: 1, from: from === undefined ? '' : `${from}` };
 }
 
-/** Returns what the page asks for beside its address. An `after` that is no id stays as it is. */
+/** Returns what the page asks for beside its address. An `after` without a next id stays as it is. */
 function asked(): Asked {
   const after = new URLSearchParams(location.search).get('after') ?? '';
   const id = parseInt64(after);
-  return history.state ?? { page: 1, from: id === undefined ? after : `${id + 1n}` };
+  const isLast = id === undefined || id === INT64_MAX;
+  return history.state ?? { page: 1, from: isLast ? after : `${id + 1n}` };
 }
 
 /** Shows in the controls what the page asks for, also a status that does not exist. */
@@ -223,8 +226,10 @@ async function addPet(): Promise<void> {
     );
     return { url: petsUrl(baseUrl).href, idempotencyKey, body, response };
   };
-  await askAdd(prepare, ({ id }) => {
-    [newest, find('#name').value, find('#show').hidden] = [id, '', false];
+  await askAdd(prepare, ({ id, name }) => {
+    [newest, find('#show').hidden] = [id, false];
+    // Meanwhile the next name may have been typed.
+    if (find('#name').value === name) find('#name').value = '';
     void list();
     return `Response 201: pet ${id} is stored.`;
   });
