@@ -137,8 +137,7 @@ function testKeys(open: OpenForTest): void {
 
   keyed('a key with another pet is refused, and adds nothing', async (store) => {
     await store.createOnce(rex, KEY);
-    const others = FIELDS.map((field) => ({ ...rex, [field]: OTHER[field] }));
-    for (const other of others) await assert.rejects(store.createOnce(other, KEY), KeyReusedError);
+    for (const other of OTHERS) await assert.rejects(store.createOnce(other, KEY), KeyReusedError);
     assert.equal(store.count().total, 1);
   });
 
@@ -149,6 +148,20 @@ function testKeys(open: OpenForTest): void {
     assert.equal(store.count().total, 2);
     assert.equal(new Set(all.map(({ pet }) => pet.id)).size, 2);
     assert.equal(all.filter(({ isReplayed }) => !isReplayed).length, 2);
+  });
+
+  keyed('concurrent creates with the same key and different pets add one pet', async (store) => {
+    const creates = [rex, ...OTHERS].map((newPet) => store.createOnce(newPet, KEY));
+    const results = await Promise.allSettled(creates);
+    const refused = results.filter((result) => result.status === 'rejected');
+    assert.equal(refused.length, OTHERS.length);
+    for (const { reason } of refused) assert.ok(reason instanceof KeyReusedError, String(reason));
+    assert.equal(store.count().total, 1);
+  });
+
+  keyed('1,000 keys are remembered', async (store) => {
+    const ids = await createWithKeys(store, false);
+    assert.deepEqual(await createWithKeys(store, true), ids);
   });
 
   keyed('createOnce reads each field of a NewPet once', async (store) => {
@@ -178,8 +191,18 @@ function hasKeys(store: PetStore): store is KeyedStore {
   return store.createOnce !== undefined;
 }
 
+/** Creates a pet with each of KEYS, at the same time. Resolves with their ids, by key. */
+async function createWithKeys(store: KeyedStore, isReplayed: boolean): Promise<readonly bigint[]> {
+  const all = await Promise.all(KEYS.map((key) => store.createOnce(rex, key)));
+  assert.equal(all.filter((one) => one.isReplayed).length, isReplayed ? KEYS.length : 0);
+  assert.equal(store.count().total, KEYS.length);
+  return all.map(({ pet }) => pet.id);
+}
+
 const KEY = '9f86d081884c7d659a2feaa0c55ad015';
 const OTHER_KEY = '60303ae22b998861bce3b28f33eec1be';
+/** As many as a store remembers at least. */
+const KEYS = Array.from({ length: 1000 }, (_, index) => String(index).padStart(32, '0'));
 
 function testClose(open: OpenForTest): void {
   test('close completes the creates in progress, and can be called again', async (t) => {
@@ -192,7 +215,7 @@ function testClose(open: OpenForTest): void {
 
   test('a closed store refuses creates and reports why', async (t) => {
     const store = await open(t);
-    await store.create(rex);
+    const { text } = await store.create(rex);
     const closing = store.close();
     await assert.rejects(store.create(rex), StoreUnavailableError);
     await closing;
@@ -200,9 +223,12 @@ function testClose(open: OpenForTest): void {
     if (hasKeys(store)) await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
     assert.equal(typeof store.unreadiness(), 'string');
     assert.equal(store.count().total, 1);
-    for (const read of [store.get(1n), store.list({ limit: 1 })]) {
+    const reads = await Promise.allSettled([store.get(1n), store.list({ limit: 1 })]);
+    const expected = [text, formatPets([text])];
+    for (const [index, read] of reads.entries()) {
       // A store may still read from memory.
-      await read.catch((error: unknown) => assert.ok(error instanceof StoreUnavailableError));
+      if (read.status === 'fulfilled') assert.equal(read.value?.text, expected[index]);
+      else assert.ok(read.reason instanceof StoreUnavailableError, String(read.reason));
     }
   });
 }
@@ -227,22 +253,27 @@ function testReopening(newStorage: (t: TestContext) => OpenStore): void {
         await assertHas(store, { ...given, id: BigInt(index + 1) });
       }
       if (round === 0) assert.deepEqual(store.count(), count);
-      const { id, text } = await store.create(rex);
-      texts.push(text);
-      assert.equal(id, BigInt(texts.length));
+      const atClose = Array.from({ length: 50 }, () => store.create(rex));
       await store.close();
+      const added = (await Promise.all(atClose)).sort(byId);
+      for (const { id, text } of added) assert.equal(id, BigInt(texts.push(text)));
     }
   });
 
   test('a reopened store still has its keys', async (t) => {
     const open = newStorage(t);
+    let ids: readonly bigint[] | undefined;
     for (const isReplayed of [false, true, true]) {
       const store = await open();
       t.after(() => store.close());
       if (!hasKeys(store)) return t.skip('The store has no createOnce');
-      const created = await store.createOnce(rex, KEY);
-      assert.deepEqual([created.pet.id, created.isReplayed], [1n, isReplayed]);
+      for (const other of isReplayed ? OTHERS : []) {
+        await assert.rejects(store.createOnce(other, KEYS[0]!), KeyReusedError);
+      }
+      const creates = createWithKeys(store, isReplayed);
       await store.close();
+      ids ??= await creates;
+      assert.deepEqual(await creates, ids);
     }
   });
 }
@@ -357,6 +388,8 @@ const rex = newPet('Rex');
 const FULL: Required<NewPet> = { name: 'Rex\ud83d', categoryId: 2n ** 62n + 1n, status: 'sold' };
 const OTHER: Required<NewPet> = { name: 'Tom', categoryId: 8n, status: 'pending' };
 const FIELDS = Object.keys(FULL) as (keyof NewPet)[];
+/** Pets that each differ from rex in one field. */
+const OTHERS: readonly NewPet[] = FIELDS.map((field) => ({ ...rex, [field]: OTHER[field] }));
 const OPTIONAL = FIELDS.filter((field) => field !== 'name' && field !== 'categoryId');
 
 /** Names that are hard to keep exactly: each comes back character for character. */
