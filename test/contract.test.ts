@@ -95,6 +95,11 @@ function listsNoPetClosed(store: KeyedStore): Partial<PetStore> {
   return { list: (query) => store.list(store.unreadiness() === undefined ? query : nothing) };
 }
 
+function withoutPrototypes(store: KeyedStore): Partial<PetStore> {
+  const bare = <T>(value: T): T => Object.assign(Object.create(null), value);
+  return { count: () => bare({ ...store.count(), byStatus: bare(store.count().byStatus) }) };
+}
+
 /** Stores, and the tests that each of them fails. */
 const STORES: readonly (readonly [what: string, breaks: Breaks, failed: readonly string[]])[] = [
   ['replaces lone surrogates', { added: wellFormed }, [SAME, REOPENED]],
@@ -109,6 +114,7 @@ const STORES: readonly (readonly [what: string, breaks: Breaks, failed: readonly
   ['replays any pet after reopening', { methods: replaysOldKeys }, [REOPENED_KEYS]],
   ['gets no pet once it is closed', { methods: getsNoPetClosed }, [CLOSED]],
   ['lists no pet once it is closed', { methods: listsNoPetClosed }, [CLOSED]],
+  ['counts in objects without a prototype', { methods: withoutPrototypes }, []],
 ];
 
 const same = <T>(value: T): T => value;
