@@ -34,11 +34,12 @@ export interface PetStore {
 
   /**
    * As `create`, but if an earlier call with this key has stored the same pet, adds nothing and
-   * resolves with the stored pet. The key is 32 unguessable hex digits. A store keeps it for 24
-   * hours, or until it has too many.
+   * resolves with the stored pet. It rejects as `create` does, and with KeyReusedError if an
+   * earlier call with this key has stored another pet. So concurrent calls add one pet, too.
    *
-   * It rejects as `create` does, and with KeyReusedError if an earlier call with this key has
-   * stored another pet. A store that cannot promise this has no such method.
+   * The key is 32 unguessable hex digits. A store keeps it as durably as its pet, for 24 hours or
+   * until it has too many: it has at least the newest 1,000. A store that cannot promise this has
+   * no such method.
    */
   createOnce?(newPet: NewPet, key: string): Promise<CreateOnceResult>;
 
@@ -50,7 +51,8 @@ export interface PetStore {
 
   /**
    * Finishes the creates in progress, refuses new ones, and releases what the store holds. `count`
-   * and `unreadiness` still work afterwards.
+   * and `unreadiness` still work afterwards. A read returns the pets, or rejects with
+   * StoreUnavailableError.
    */
   close(): Promise<void>;
 

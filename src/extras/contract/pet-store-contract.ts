@@ -23,6 +23,7 @@ import {
 import {
   KeyReusedError,
   StoreUnavailableError,
+  type PetCount,
   type PetStore,
   type StoredPage,
 } from '../../core/pets/pet-store.ts';
@@ -137,8 +138,7 @@ function testKeys(open: OpenForTest): void {
 
   keyed('a key with another pet is refused, and adds nothing', async (store) => {
     await store.createOnce(rex, KEY);
-    const others = FIELDS.map((field) => ({ ...rex, [field]: OTHER[field] }));
-    for (const other of others) await assert.rejects(store.createOnce(other, KEY), KeyReusedError);
+    for (const other of OTHERS) await assert.rejects(store.createOnce(other, KEY), KeyReusedError);
     assert.equal(store.count().total, 1);
   });
 
@@ -149,6 +149,20 @@ function testKeys(open: OpenForTest): void {
     assert.equal(store.count().total, 2);
     assert.equal(new Set(all.map(({ pet }) => pet.id)).size, 2);
     assert.equal(all.filter(({ isReplayed }) => !isReplayed).length, 2);
+  });
+
+  keyed('concurrent creates with the same key and different pets add one pet', async (store) => {
+    const creates = [rex, ...OTHERS].map((newPet) => store.createOnce(newPet, KEY));
+    const results = await Promise.allSettled(creates);
+    const refused = results.filter((result) => result.status === 'rejected');
+    assert.equal(refused.length, OTHERS.length);
+    for (const { reason } of refused) assert.ok(reason instanceof KeyReusedError, String(reason));
+    assert.equal(store.count().total, 1);
+  });
+
+  keyed('1,000 keys are remembered', async (store) => {
+    const ids = await createWithKeys(store, false);
+    assert.deepEqual(await createWithKeys(store, true), ids);
   });
 
   keyed('createOnce reads each field of a NewPet once', async (store) => {
@@ -178,8 +192,18 @@ function hasKeys(store: PetStore): store is KeyedStore {
   return store.createOnce !== undefined;
 }
 
+/** Creates a pet with each of KEYS, at the same time. Resolves with their ids, by key. */
+async function createWithKeys(store: KeyedStore, isReplayed: boolean): Promise<readonly bigint[]> {
+  const all = await Promise.all(KEYS.map((key) => store.createOnce(rex, key)));
+  assert.equal(all.filter((one) => one.isReplayed).length, isReplayed ? KEYS.length : 0);
+  assert.equal(store.count().total, KEYS.length);
+  return all.map(({ pet }) => pet.id);
+}
+
 const KEY = '9f86d081884c7d659a2feaa0c55ad015';
 const OTHER_KEY = '60303ae22b998861bce3b28f33eec1be';
+/** As many as a store remembers at least. */
+const KEYS = Array.from({ length: 1000 }, (_, index) => String(index).padStart(32, '0'));
 
 function testClose(open: OpenForTest): void {
   test('close completes the creates in progress, and can be called again', async (t) => {
@@ -192,7 +216,7 @@ function testClose(open: OpenForTest): void {
 
   test('a closed store refuses creates and reports why', async (t) => {
     const store = await open(t);
-    await store.create(rex);
+    const { text } = await store.create(rex);
     const closing = store.close();
     await assert.rejects(store.create(rex), StoreUnavailableError);
     await closing;
@@ -200,9 +224,12 @@ function testClose(open: OpenForTest): void {
     if (hasKeys(store)) await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
     assert.equal(typeof store.unreadiness(), 'string');
     assert.equal(store.count().total, 1);
-    for (const read of [store.get(1n), store.list({ limit: 1 })]) {
+    const reads = await Promise.allSettled([store.get(1n), store.list({ limit: 1 })]);
+    const expected = [text, formatPets([text])];
+    for (const [index, read] of reads.entries()) {
       // A store may still read from memory.
-      await read.catch((error: unknown) => assert.ok(error instanceof StoreUnavailableError));
+      if (read.status === 'fulfilled') assert.equal(read.value?.text, expected[index]);
+      else assert.ok(read.reason instanceof StoreUnavailableError, String(read.reason));
     }
   });
 }
@@ -217,7 +244,7 @@ function testReopening(newStorage: (t: TestContext) => OpenStore): void {
       first.create(newPet(`Pet ${index}\0\ud800é`, PET_STATUSES[index % 4])),
     );
     texts.push(...(await Promise.all(creates)).sort(byId).map(textOf));
-    const count = first.count();
+    const count = countOf(first);
     await first.close();
 
     for (let round = 0; round < 2; round += 1) {
@@ -226,23 +253,28 @@ function testReopening(newStorage: (t: TestContext) => OpenStore): void {
       for (const [index, given] of SAMPLES.entries()) {
         await assertHas(store, { ...given, id: BigInt(index + 1) });
       }
-      if (round === 0) assert.deepEqual(store.count(), count);
-      const { id, text } = await store.create(rex);
-      texts.push(text);
-      assert.equal(id, BigInt(texts.length));
+      if (round === 0) assert.deepEqual(countOf(store), count);
+      const atClose = Array.from({ length: 50 }, () => store.create(rex));
       await store.close();
+      const added = (await Promise.all(atClose)).sort(byId);
+      for (const { id, text } of added) assert.equal(id, BigInt(texts.push(text)));
     }
   });
 
   test('a reopened store still has its keys', async (t) => {
     const open = newStorage(t);
+    let ids: readonly bigint[] | undefined;
     for (const isReplayed of [false, true, true]) {
       const store = await open();
       t.after(() => store.close());
       if (!hasKeys(store)) return t.skip('The store has no createOnce');
-      const created = await store.createOnce(rex, KEY);
-      assert.deepEqual([created.pet.id, created.isReplayed], [1n, isReplayed]);
+      for (const other of isReplayed ? OTHERS : []) {
+        await assert.rejects(store.createOnce(other, KEYS[0]!), KeyReusedError);
+      }
+      const creates = createWithKeys(store, isReplayed);
       await store.close();
+      ids ??= await creates;
+      assert.deepEqual(await creates, ids);
     }
   });
 }
@@ -258,7 +290,7 @@ function testGenerated(open: OpenForTest): void {
         else await compareReads(store, model, random);
         const byStatus = { available: 0, pending: 0, sold: 0 };
         for (const { status } of model) if (status !== undefined) byStatus[status] += 1;
-        assert.deepEqual(store.count(), { total: model.length, byStatus });
+        assert.deepEqual(countOf(store), { total: model.length, byStatus });
       }
     });
   }
@@ -357,6 +389,8 @@ const rex = newPet('Rex');
 const FULL: Required<NewPet> = { name: 'Rex\ud83d', categoryId: 2n ** 62n + 1n, status: 'sold' };
 const OTHER: Required<NewPet> = { name: 'Tom', categoryId: 8n, status: 'pending' };
 const FIELDS = Object.keys(FULL) as (keyof NewPet)[];
+/** Pets that each differ from rex in one field. */
+const OTHERS: readonly NewPet[] = FIELDS.map((field) => ({ ...rex, [field]: OTHER[field] }));
 const OPTIONAL = FIELDS.filter((field) => field !== 'name' && field !== 'categoryId');
 
 /** Names that are hard to keep exactly: each comes back character for character. */
@@ -410,6 +444,12 @@ function assertText(text: string | undefined, expected: Pet): void {
     assert.ok(actual === right, `${field} must be ${shown(right)}, not ${shown(actual)}`);
   }
   assert.equal(text, formatPet(expected.id, formatMembers(expected)));
+}
+
+/** Returns a copy: a row of a database may have no prototype. */
+function countOf(store: PetStore): PetCount {
+  const { total, byStatus } = store.count();
+  return { total, byStatus: { ...byStatus } };
 }
 
 function textOf(pet: { readonly text: string }): string {
