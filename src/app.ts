@@ -43,8 +43,13 @@ export type App = Service;
 /** Resolves with an app whose store is open. */
 export async function openApp(options: AppOptions): Promise<App> {
   const app = createApp(options);
-  await app.open();
-  return app;
+  try {
+    await app.open();
+    return app;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 /**
@@ -62,7 +67,7 @@ export function createApp(options: AppOptions): App {
     log,
     timeOfDay,
     store: store ?? ((signal) => openStore(options, log, signal)),
-    extend: (view) => [opsExtension({ ...options, log }, view), webExtension(options, view)],
+    extend: (view) => [opsExtension(options, view), webExtension(options, view)],
   });
 }
 
@@ -128,6 +133,9 @@ export function optionErrors(options: unknown): readonly OptionError[] {
   const isClear = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
   for (const other of isClear ? others : []) {
     errors.push({ option: backend!, sentence: 'cannot be combined with', other });
+  }
+  if (options['accessLog'] === true && options['log'] === undefined) {
+    errors.push({ option: 'accessLog', sentence: 'needs', other: 'log' });
   }
   return errors;
 }

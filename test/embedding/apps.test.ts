@@ -134,7 +134,7 @@ test('With a prefix, every path and link begins with it, and the same paths need
 });
 
 test('A store may return any promise, and its bug or an invalid id is a 500', async (t) => {
-  const store = createMemoryStore();
+  const [store, reason] = [createMemoryStore(), new Error('Lost')];
   const foreign = runInNewContext('(value) => Promise.resolve(value)') as <T>(
     value: T | Promise<T>,
   ) => Promise<T>;
@@ -142,7 +142,9 @@ test('A store may return any promise, and its bug or an invalid id is a 500', as
     store: {
       ...store,
       list: (query) => foreign(store.list(query)),
-      get: (id) => (id === 1n ? foreign(undefined) : Promise.reject(new Error('A bug'))),
+      // A value that has no text.
+      get: (id) => (id === 1n ? foreign(undefined) : Promise.reject(Object.create(null))),
+      lost: Promise.reject(reason),
       create: async (newPet) => {
         const pet = await store.create(newPet);
         return foreign(pet.id === 1n ? pet : { ...pet, id: '\n2' as unknown as bigint });
@@ -154,6 +156,15 @@ test('A store may return any promise, and its bug or an invalid id is a 500', as
   assert.equal((await service.fetch('/v1/pets/2')).status, 500);
   assert.equal((await service.post({ name: 'a', categoryId: 1 })).status, 201);
   assert.equal((await service.post({ name: 'a', categoryId: 1 })).status, 500);
+  assert.equal(await service.app.lost, reason);
+});
+
+test('Options may be inherited, as those of a class', async (t) => {
+  const options = { store: createMemoryStore(), apiKeys: [KEY], corsOrigins: ['*'] };
+  const { listener } = createApp(Object.create(options) as typeof options);
+  const port = await listenFor(t, createHttpServer(listener));
+  const { headers } = await fetch(`http://127.0.0.1:${port}/livez`, { headers: { Origin: 'a' } });
+  assert.equal(headers.get('Access-Control-Allow-Origin'), '*');
 });
 
 const STARTING = 'The service is starting';
@@ -211,15 +222,20 @@ test('An app whose store did not open says so, and no longer that it is starting
   assert.deepEqual([ready.status, ((await ready.json()) as Error).message], [503, message]);
   await app.close();
   await assert.rejects(app.pets.list(), { message: STOPPING });
+  // Nobody can close an app that openApp does not return.
+  const begun = t.mock.method(globalThis, 'setInterval').mock;
+  const ended = t.mock.method(globalThis, 'clearInterval').mock;
+  await assert.rejects(openApp({ dataFile: tempDir(t), apiKeys: [KEY] }));
+  assert.deepEqual([begun.callCount(), ended.callCount()], [1, 1]);
 });
 
 test('An app drains and closes its store, and does not open after it was closed', async (t) => {
-  let drains = 0;
-  const { app } = await openService(t, {
-    store: { ...createMemoryStore(), drain: () => (drains += 1) },
-  });
-  app.drain();
-  assert.equal(drains, 1);
+  const drain = (): never => {
+    throw new Error('A bug');
+  };
+  const { app } = await openService(t, { store: { ...createMemoryStore(), drain } });
+  assert.throws(() => app.drain(), /^Error: A bug$/);
+  await assert.rejects(app.pets.create({ name: 'Rex', categoryId: 7 }), { message: STOPPING });
   let closes = 0;
   const store = { ...createMemoryStore(), close: async () => void (closes += 1) };
   const closed = createApp({ store, apiKeys: ['a-key'] });
@@ -236,28 +252,34 @@ test('An app drains and closes its store, and does not open after it was closed'
 
 const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
 
-test('After a body parser, a POST is a 500, and the log has the reason', async (t) => {
-  const logged: unknown[] = [];
-  const { app } = await openService(t, {
-    log: (_level, event, details) => logged.push([event, details]),
+for (const [what, prepare, created, failures] of [
+  ['read', (request) => request.toArray(), 500, 2],
+  ['given an encoding', async (request) => request.setEncoding('utf8'), 500, 2],
+  ['paused', async (request) => request.pause(), 201, 0],
+] as readonly [string, (request: IncomingMessage) => Promise<unknown>, number, number][]) {
+  test(`If other code has ${what} the body, a POST is ${created}, and the log has a reason`, async (t) => {
+    const logged: unknown[] = [];
+    const { app } = await openService(t, {
+      log: (_level, event, details) => logged.push([event, details]),
+    });
+    const server = createServer((request, response) => {
+      void prepare(request).then(() => app.listener(request, response));
+    });
+    const port = await listenFor(t, server);
+    for (const [line, fields, body, status] of [
+      ['POST /v1/pets', [], '{"name":"Rex","categoryId":7}', created],
+      ['POST /v1/pets', [], 'x'.repeat(70_000), 413],
+      ['POST /v1/pets', [CHUNKED], '0\r\n\r\n', created === 201 ? 400 : 500],
+      ['GET /v1/pets', [], '', 200],
+    ] as const) {
+      const close = ['Connection: close', ...fields];
+      assert.deepEqual(statusesOf(await talk(port, requestOf(line, close, body))), [status]);
+    }
+    const reason = /^\["A request failed".*put the listener before any body parser/;
+    assert.equal(logged.length, failures);
+    for (const entry of logged) assert.match(JSON.stringify(entry), reason);
   });
-  const server = createServer((request, response) => {
-    void request.toArray().then(() => app.listener(request, response));
-  });
-  const port = await listenFor(t, server);
-  for (const [line, fields, body, status] of [
-    ['POST /v1/pets', [], '{"name":"Rex","categoryId":7}', 500],
-    ['POST /v1/pets', [], 'x'.repeat(70_000), 413],
-    ['POST /v1/pets', [CHUNKED], '0\r\n\r\n', 500],
-    ['GET /v1/pets', [], '', 200],
-  ] as const) {
-    const close = ['Connection: close', ...fields];
-    assert.deepEqual(statusesOf(await talk(port, requestOf(line, close, body))), [status]);
-  }
-  const reason = /^\["A request failed".*put the listener before any body parser/;
-  assert.equal(logged.length, 2);
-  for (const entry of logged) assert.match(JSON.stringify(entry), reason);
-});
+}
 
 test('A client that goes away before the listener gets its request is not reported', async (t) => {
   const logged: unknown[] = [];

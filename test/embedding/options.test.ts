@@ -28,6 +28,7 @@ testWrongOptions([
     (prefix) => [{ prefix }, PREFIX] as const,
   ),
   [{ log: console }, 'log must be a function, not an object'],
+  [{ accessLog: true }, 'accessLog needs log'],
   [{ timeOfDay: 5 }, 'timeOfDay must be a function, not 5'],
   [{ store: {} }, `${STORE} list, get, create, count, unreadiness, close`],
   [{ store: { ...store, get: 1 } }, `${STORE} get`],
@@ -87,6 +88,7 @@ test('An app as a listener, and other wrong arguments, are refused at the call',
   );
   const server = createHttpServer(app.listener);
   await assert.rejects(stopServer(server, undefined as never), /^TypeError: drainMs must be a num/);
+  await assert.rejects(stopServer(server, 1, app as never), /^TypeError: drain must be a function/);
   const kit = { baseUrl: 'http://127.0.0.1/v1', key: KEY };
   const options = /^TypeError: The kit needs its options: \{ baseUrl, key \}$/;
   for (const wrong of [undefined, {}, { ...kit, key: 7 }, { ...kit, baseUrl: '/v1' }]) {

@@ -145,7 +145,7 @@ export const LISTENER_SLIPS: Slips<keyof typeof LISTENER_CASES> = {
     [LISTENER, 'options.onFailure(error, exchange);', ''],
   ],
   'If a report or a policy fails, that is reported, and what has not begun is closed': [
-    [LISTENER, 'if (response.headersSent)\n        return;', ''],
+    [LISTENER, 'if (response.headersSent)\n            return;', ''],
     [LISTENER, 'response.destroy();', ';'],
   ],
   'Each response is reported, with the name of its key': [

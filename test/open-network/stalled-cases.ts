@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
-import { LIMITS } from '../../src/core/http/limits.ts';
+import { LIMITS, type Limits } from '../../src/core/http/limits.ts';
 import type { OpenNetwork } from './modules.ts';
 
 /** A socket, as far as it is looked at. */
@@ -62,7 +62,7 @@ class WatchedSocket extends EventEmitter {
 }
 
 /** Watches sockets of a server, on a clock that `pass` moves by seconds. */
-function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
+function watch(t: TestContext, extra: OpenNetwork, limits: Partial<Limits> = {}) {
   const { closeStalledConnections, responsesOf, createPlainServer } = extra;
   let second = 0;
   let check = (): void => assert.fail('Nothing is checked');
@@ -77,7 +77,7 @@ function watch(t: TestContext, extra: OpenNetwork, maxConnections = 1024) {
   // The sockets and responses are no real ones.
   server.removeAllListeners();
   const responses = responsesOf(server) as unknown as Map<WatchedSocket, object | string>;
-  closeStalledConnections(server, { ...LIMITS, maxConnections });
+  closeStalledConnections(server, { ...LIMITS, ...limits });
   server.emit('listening');
   return {
     server,
@@ -137,6 +137,13 @@ export const STALLED_CASES = {
     pass(100);
     assert.deepEqual([begun.closedAt, unused.closedAt], [76, 66]);
   },
+  'A limit of 0 is no limit': (t, extra) => {
+    const { connect, request, pass, closed } = watch(t, extra, { timeout: 0, keepAliveTimeout: 0 });
+    connect();
+    request(connect());
+    pass(300);
+    assert.deepEqual(closed(), []);
+  },
   'A request in time begins a new time, and so does the end of its response': (t, extra) => {
     const { connect, request, pass } = watch(t, extra);
     const socket = connect();
@@ -167,7 +174,7 @@ export const STALLED_CASES = {
   },
   'If all are taken but a part, an unused one goes first, that without progress for the longest time':
     (t, extra) => {
-      const { server, connect, request, pass, closed } = watch(t, extra, 64);
+      const { server, connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
       const sockets = Array.from({ length: 62 }, connect);
       // Not these: one has a response to get, another program has taken one.
       request(sockets[0]!);
@@ -206,7 +213,7 @@ export const STALLED_CASES = {
       [64, [0, 1]],
       [29, [0]],
     ] as const) {
-      const { connect, pass, closed } = watch(t, extra, maxConnections);
+      const { connect, pass, closed } = watch(t, extra, { maxConnections });
       const sockets = Array.from({ length: maxConnections }, connect);
       pass(1);
       assert.deepEqual(closed(), []);
@@ -217,7 +224,7 @@ export const STALLED_CASES = {
     }
   },
   'If all are taken but a part, the slowest reader goes before an idle connection': (t, extra) => {
-    const { connect, request, pass, closed } = watch(t, extra, 64);
+    const { connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
     const sockets = Array.from({ length: 62 }, connect);
     const [idle, waiting, honest, ...slow] = sockets as [WatchedSocket, ...WatchedSocket[]];
     request(idle)();
@@ -248,7 +255,7 @@ export const STALLED_CASES = {
       [31, 1],
       [32, 1],
     ] as const) {
-      const { connect, request, pass, closed } = watch(t, extra, 64);
+      const { connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
       const sockets = Array.from({ length: 62 }, connect);
       for (const socket of sockets.slice(0, readers)) request(socket);
       for (const socket of sockets.slice(readers)) request(socket)();
@@ -265,7 +272,7 @@ export const STALLED_CASES = {
       [31, []],
       [32, [0]],
     ] as const) {
-      const { connect, request, pass, closed } = watch(t, extra, 64);
+      const { connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
       const sockets = Array.from({ length: idle }, connect);
       for (const socket of sockets) request(socket)();
       pass(2);

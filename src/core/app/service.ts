@@ -150,7 +150,7 @@ export function createService(options: ServiceOptions): Service {
     try {
       const store = typeof opener === 'function' ? await opener(closing.signal) : opener;
       state = { name: isStopping() ? 'stopping' : 'open', store };
-      void store.lost?.then(resolveLost);
+      void store.lost?.then(resolveLost, resolveLost);
     } catch (error) {
       if (!isStopping()) state = { name: 'failed' };
       throw error;
@@ -168,8 +168,8 @@ export function createService(options: ServiceOptions): Service {
       for (const extension of extensions) extension.onApiKeys?.();
     },
     drain() {
-      currentStore()?.drain?.();
       stop();
+      currentStore()?.drain?.();
     },
     durability: () => currentStore()?.durability?.(),
     isWriting: () => currentStore()?.isWriting?.() ?? false,

@@ -1,6 +1,7 @@
 /** Logger: how the code reports events. The process decides where they go, and in what form. */
 
 import { constants } from 'node:os';
+import { inspect } from 'node:util';
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
@@ -37,5 +38,7 @@ export function messageOf(error: unknown): string {
   if (errno === -constants.errno.EDQUOT) {
     return `EDQUOT: disk quota exceeded, ${syscall}${path === undefined ? '' : ` '${path}'`}`;
   }
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof Error) return error.message;
+  // Not every value has a text: String throws for an object without a prototype.
+  return typeof error === 'string' ? error : inspect(error);
 }

@@ -150,10 +150,10 @@ export function createListener(options: ListenerOptions): Listener {
 function refuse(exchange: Exchange, error: unknown, options: ListenerOptions): void {
   const { response } = exchange;
   const known = error instanceof HttpError ? error : options.fromOperationError(error);
-  if (known === undefined) options.onFailure(error, exchange);
-  // Either its report has failed, or other code of the process has begun a response.
-  if (response.headersSent) return;
   try {
+    if (known === undefined) options.onFailure(error, exchange);
+    // Either its report has failed, or other code of the process has begun a response.
+    if (response.headersSent) return;
     const refusal = known ?? httpError('internal_error', 'The service failed to respond');
     respond(exchange, errorResponse(refusal), options);
   } catch (failure) {

@@ -46,7 +46,9 @@ const EMPTY: Buffer = Buffer.alloc(0);
  */
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   // The stream does not emit `end` again. One that ended without a byte says so by `readableEnded`.
-  if (request.readableDidRead || request.readableEnded) {
+  // With an encoding it would emit text.
+  const { readableDidRead, readableEnded, readableEncoding } = request;
+  if (readableDidRead || readableEnded || readableEncoding !== null) {
     throw new Error('The body was read already: put the listener before any body parser');
   }
   if (request.destroyed) throw new ClientGoneError();
@@ -66,6 +68,8 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     request.on('data', onData);
     request.on('end', () => resolve(bytes.subarray(0, length)));
     request.on('error', () => reject(new ClientGoneError()));
+    // If other code has paused it, `on` alone does not start it.
+    request.resume();
   });
 }
 

@@ -28,7 +28,11 @@ export async function stopServer(
   drainMs: number,
   drain: () => void = () => undefined,
 ): Promise<void> {
-  assertNoErrors([...aServer(server, 'The server'), ...aLimit(drainMs, 'drainMs')]);
+  assertNoErrors([
+    ...aServer(server, 'The server'),
+    ...aLimit(drainMs, 'drainMs'),
+    ...aFunction(drain, 'drain'),
+  ]);
   const cut = setTimeout(() => closeAll(server), Math.min(drainMs, LONGEST_TIMER_MS));
   await allAccepted(server, drainMs * ACCEPTING);
   // node:http's own close would also cut off slow readers, and stop the timeouts of headers and
@@ -48,6 +52,7 @@ export async function stopServer(
   server.close();
 }
 
+const aFunction = condition('a function', (value) => typeof value === 'function');
 const aServer = condition('one of node:http', (value) => 'closeAllConnections' in Object(value));
 
 /**

@@ -34,7 +34,12 @@ import { lingeringClose } from '../../core/http/lingering-close.ts';
 
 /** Checks the connections of a server while it listens. */
 export function closeStalledConnections(server: Server, limits: Limits): void {
-  const { timeout, keepAliveTimeout, headersTimeout, maxConnections } = limits;
+  const { headersTimeout, maxConnections } = limits;
+  // As in node:http, 0 is no limit.
+  const [timeout, keepAliveTimeout] = [
+    limits.timeout || Infinity,
+    limits.keepAliveTimeout || Infinity,
+  ];
   const responses = responsesOf(server);
   const progresses = new WeakMap<Socket, Progress>();
   const maxInUse = maxConnections - Math.ceil(maxConnections * SPARE);

@@ -135,7 +135,7 @@ function readQuery(): NonNullable<typeof next> {
   return { search, page: 1, from: from === undefined ? '' : `${from}` };
 }
 
-/** Returns what the page asks for beside its address. An `after` without a next id stays as it is. */
+/** Returns what the page asks for beside its address. An `after` without a next id stays. */
 function asked(): Asked {
   const after = new URLSearchParams(location.search).get('after') ?? '';
   const id = parseInt64(after);
