@@ -157,6 +157,14 @@ export async function assertKept(client: TestClient, pet: Fields): Promise<void>
   }
 }
 
+/** Like `assertKept`, but also asserts that the lists, if they show the pet, have it as added. */
+export async function assertComesBack(client: TestClient, pet: Fields): Promise<void> {
+  await assertKept(client, pet);
+  const { id, name, categoryId } = pet;
+  const { pets } = await listAll(client, pet['status'], (one) => one['id'] === id);
+  for (const one of pets) if (one['id'] === id) assertPet(one, { name, categoryId });
+}
+
 /**
  * Resolves with the pet from the lists, on any page that a Link with rel="next" leads to. Rejects
  * with NotObserved if there may be more pets than the lists show.
