@@ -117,6 +117,32 @@ test('A request that gets 429 is sent again after its Retry-After, up to five ti
   }
 });
 
+test('Each response on a connection is judged, after hints, in chunks and with a rate limit', async (t) => {
+  const hinted: Partial<Rules> = {
+    error: (status) => plainRules.error(status, 'HTTP/1.1 404 unknown'),
+    end(response, text) {
+      response.writeEarlyHints({ link: '</pets.css>; rel=preload' });
+      response.write(text.slice(0, 9));
+      response.end(text.slice(9));
+    },
+  };
+  const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
+  let requests = 0;
+  const limited = (most: number): Rules['reply'] => {
+    const refusal = { ...plainRules.error(429, 'Often'), fields: { 'Retry-After': '0.01' } };
+    return (right) => ((requests += 1) % 3 > most ? refusal : right);
+  };
+  for (const [rules, expected] of [
+    [hinted, 'hold'],
+    [{ ...hinted, front }, 'fail'],
+    [{ reply: limited(1) }, 'hold'],
+    [{ reply: limited(-1) }, 'not observed'],
+  ] as const) {
+    const [rest, head] = await outcomesOf(t, rules, checksOf('http', ['4/rest', 'http/head']));
+    assert.deepEqual([rest?.kind, head?.kind], [expected, 'hold']);
+  }
+});
+
 const MEGABYTE = Buffer.alloc(1 << 20, 'x');
 
 /** Sends a body that does not end. */

@@ -42,7 +42,7 @@ export interface ServiceResponse {
   readonly text: string;
 }
 
-/** A response to HEAD: of the header fields only Retry-After, and what came after the header. */
+/** A response: of the header fields only those of RAW_FIELDS, and what came after the header. */
 export type HeadResponse = Pick<ServiceResponse, 'status' | 'headers' | 'text'>;
 
 /** Sends a value to the service. */
@@ -204,10 +204,10 @@ export class TestClient {
   }
 
   /** Sends a request again as long as the response is 429. */
-  async #retried<T extends HeadResponse>(send: () => Promise<T>): Promise<T> {
+  async #retried<T extends HeadResponse | undefined>(send: () => Promise<T>): Promise<T> {
     for (let retries = 0; ; retries += 1) {
       const response = await send();
-      if (response.status !== 429 || retries === MOST_RETRIES) return response;
+      if (response?.status !== 429 || retries === MOST_RETRIES) return response;
       const seconds = readRetryAfter(response.headers.get('Retry-After'));
       await sleep(1000 * Math.min(seconds, MAX_RETRY_AFTER_S));
     }
@@ -216,16 +216,16 @@ export class TestClient {
   async #head(path: string): Promise<HeadResponse> {
     const request = this.#message('HEAD', path, { Connection: 'close' });
     const received = await this.#exchange([request], this.target.timeoutMs ?? TIMEOUT_MS, IDLE_MS);
-    const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
-    if (text === undefined) throw new NoResponse(`no response: ${this.lastExchange.received}`);
-    const [, retryAfter = ''] = /\nretry-after: *([0-9.]+)/i.exec(received) ?? [];
-    return { status: Number(status), headers: new Headers({ 'Retry-After': retryAfter }), text };
+    const response = firstResponse(received);
+    if (response === undefined) throw new NoResponse(`no response: ${this.lastExchange.received}`);
+    return response;
   }
 
   /**
    * Sends a request, and behind it a GET on the same connection. Resolves with the status of what
    * came after the first response, or with undefined if the service closed the connection or took
-   * too long. The body is sent as it is: the header fields must say how long it is.
+   * too long; with 429 if it limits the rate even so. The body is sent as it is: the header fields
+   * must say how long it is.
    */
   async statusAfter(
     method: string,
@@ -235,9 +235,11 @@ export class TestClient {
   ): Promise<number | undefined> {
     const first = this.#message(method, path, fields, body);
     const second = this.#message('GET', '/pets?limit=1', { Connection: 'close' });
-    const received = await this.#exchange([first, second], PROBE_MS);
-    const [, next] = received.match(/HTTP\/1\.[01] [0-9]{3}/g) ?? [];
-    return next === undefined ? undefined : Number(next.slice(-3));
+    const last = await this.#retried(async () => {
+      const response = firstResponse(await this.#exchange([first, second], PROBE_MS));
+      return response?.status === 429 ? response : response && firstResponse(afterBody(response));
+    });
+    return last?.status;
   }
 
   /**
@@ -260,7 +262,7 @@ export class TestClient {
     let received = '';
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      if (received.length < LONGEST_HEADER_BYTES && received.includes('\r\n\r\n'))
+      if (received.length < LONGEST_HEADER_BYTES && RESPONSE.test(received))
         socket.setTimeout(idleMs);
       if (received.length > LONGEST_RECEIVED_BYTES) socket.destroy();
     });
@@ -319,6 +321,35 @@ export class TestClient {
       this.lastExchange = { sent, received: `${begun}${reason}` };
       throw new NoResponse(reason);
     }
+  }
+}
+
+/** A response after those with a status 1xx (RFC 9110, section 15.2), and what follows its header. */
+const RESPONSE: RegExp =
+  /^(?:HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n)*HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
+const RAW_FIELDS: RegExp = /\n(retry-after|content-length|transfer-encoding):[ \t]*([!-~]*)/gi;
+
+/** Returns the first response in what came on a connection, or undefined without a whole header. */
+function firstResponse(received: string): HeadResponse | undefined {
+  const [, status, fields = '', text] = RESPONSE.exec(received) ?? [];
+  if (text === undefined) return undefined;
+  const headers = Array.from(fields.matchAll(RAW_FIELDS), ([, name, value]) => [name!, value!]);
+  return { status: Number(status), headers: new Headers(headers as [string, string][]), text };
+}
+
+/** Returns what follows the body (RFC 9112, section 6.3): nothing if the close is its end. */
+function afterBody({ status, headers, text }: HeadResponse): string {
+  if (status === 204) return text;
+  if (!headers.has('Transfer-Encoding')) {
+    return text.slice(Number(headers.get('Content-Length') ?? Infinity));
+  }
+  for (let rest = text; ;) {
+    const [line = '', size = ''] = /^([0-9a-f]+).*\r\n/i.exec(rest) ?? [];
+    const length = Number.parseInt(size, 16);
+    rest = rest.slice(line.length);
+    // After the last chunk there may be trailer fields.
+    if (!(length > 0)) return rest.replace(/^(?:.+\r\n)*\r\n/, '');
+    rest = rest.slice(length + 2);
   }
 }
 
