@@ -184,6 +184,17 @@ test('A request without a response ends its check, says why, and the run goes on
   }
 });
 
+test('A service that closes a connection unannounced after an error fails no check', async (t) => {
+  const refused = new WeakSet<object>();
+  const reply: Rules['reply'] = (right, { socket }) => {
+    if (refused.has(socket)) socket.destroy();
+    if (right.status >= 400) refused.add(socket);
+    return right;
+  };
+  const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['2/status-others']));
+  assert.deepEqual([outcome?.kind, outcome?.causes], ['hold', []]);
+});
+
 test('A response to HEAD may take its time, and ends a moment after its header', async (t) => {
   const server = createServer((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n');

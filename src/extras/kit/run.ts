@@ -80,7 +80,7 @@ export class Run {
       let client = new TestClient(this.#options, this.#state);
       try {
         await run(client).catch(async (error: unknown) => {
-          if (error instanceof NotObserved || !(await this.#isConnectionSpoilt())) throw error;
+          if (error instanceof NotObserved || !(await this.#isConnectionSpoilt(error))) throw error;
           client = new TestClient(this.#options, this.#state);
           await run(client);
         });
@@ -109,10 +109,19 @@ export class Run {
   }
 
   /**
-   * Resolves with true if a failure may be due to what an earlier request left on the connection.
-   * From then on each request has its own one. Only the check of that fault fails for it.
+   * Resolves with true if a failure may be due to what an earlier request left on the connection, or
+   * to a close of the connection that no header announced (RFC 9112, section 9.5). From then on each
+   * request has its own one. Only the check of that fault fails for it.
    */
-  async #isConnectionSpoilt(): Promise<boolean> {
+  async #isConnectionSpoilt(error: unknown): Promise<boolean> {
+    if (this.#state.isClosing) return false;
+    if (error instanceof NoResponse) {
+      this.#state.isClosing = true;
+      // Each connection that fetch has kept, and that the service may be closing, too, is used up.
+      const client = new TestClient(this.#options, this.#state);
+      await Promise.allSettled(Array.from({ length: MOST_AT_ONCE }, () => client.get('/pets')));
+      return true;
+    }
     if (this.#isProbed) return false;
     this.#isProbed = true;
     const probes = WITH_BODY.map((one) => assertNothingLeft(new TestClient(this.#options), one));
@@ -124,12 +133,16 @@ export class Run {
   }
 }
 
+/** The most requests that a check has sent at once, and so the most connections. */
+const MOST_AT_ONCE = 20;
 const PAUSE_MS = 200;
 const NOWHERE: readonly number[] = [301, 302, 303, 307, 308, 404, 405];
 
 /** Waits for a service that is starting. Rejects with why no check can be run. */
 export async function awaitService(target: Target, waitMs = 0): Promise<void> {
   const client = new TestClient(target);
+  // A service may close the connections of earlier requests.
+  client.run.isClosing = true;
   for (const endsAt = Date.now() + waitMs; ; await sleep(PAUSE_MS)) {
     const { status } = await client.get('/pets?limit=1').catch(() => ({ status: 503 }));
     const [received] = client.lastExchange.received.split('\n', 1);

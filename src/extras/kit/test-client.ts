@@ -91,8 +91,9 @@ export class RunState {
   /** The pets that the service has acknowledged, by their ids. */
   readonly acknowledged: Map<bigint, Fields> = new Map();
   /**
-   * True if the service takes what it did not read of a request for the next one. Then each request
-   * has its own connection, so that this one fault does not show as faults of other checks.
+   * True if the service takes what it did not read of a request for the next one, or closes
+   * connections unannounced. Then each request has its own connection, so that this does not show
+   * as faults of other checks.
    */
   isClosing = false;
 }
