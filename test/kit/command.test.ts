@@ -103,6 +103,9 @@ test('The report, JUnit and the exit code agree on differences and expected fail
     assert.deepEqual([found, code], [failures, failures === 0 ? 0 : 1], given.join(' '));
     assert.match(stdout, said);
   }
+  const xml = readFileSync(output, 'utf8');
+  assert.equal((await run([URL_2, ...args])).code, 2);
+  assert.equal(readFileSync(output, 'utf8'), xml);
   // Without --output it is printed, with the exchange, and without a position in the kit.
   const { code, stdout } = await run([wrong, '--only=4.2/created', '--reporter', 'junit']);
   assert.match(stdout, /<testcase name="4\.2\/created [^]*>\n\[?the status: .*\n {2}sent {6}POST /);

@@ -217,6 +217,12 @@ test('Only a pet store service that accepts the key is checked, when it has star
       return status > 505 ? right : plainRules.error(status - 1, 'Starting');
     },
   });
+  // Each row has its whole time, on any machine.
+  t.mock.method(Date, 'now', () => 0);
+  const silent = (requests: number): Partial<Rules> => {
+    let missing = requests;
+    return { end: (response, text) => void ((missing -= 1) < 0 && response.end(text)) };
+  };
   const odd = { listed: () => plainRules.error(404, 'An empty list') };
   for (const [rules, obstacle, waitMs = HOUR_MS] of [
     [{ hasKey: () => false }, 'does not accept the key: GET /pets gave status 401'],
@@ -229,6 +235,8 @@ test('Only a pet store service that accepts the key is checked, when it has star
     [{ listed: () => plainRules.error(500, 'A fault') }, undefined, 0],
     [starting(), 'is not ready: GET /pets gave status 502', 0],
     [starting(), undefined],
+    [silent(1), undefined, 2000],
+    [silent(9), 'is not ready: GET /pets gave no complete response within 1 s', 1],
   ] as const) {
     const target = await openPlain(t, rules);
     const found = await awaitService(target, waitMs).catch((error: Error) => error.message);

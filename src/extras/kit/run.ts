@@ -12,7 +12,14 @@ import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
 import { checksOf, isNamed } from './checks.ts';
 import { plainText, secretsOf, shownText } from './shown.ts';
 import { assertNothingLeft, WITH_BODY } from './expect.ts';
-import { NoResponse, RunState, TestClient, type Evidence, type Target } from './test-client.ts';
+import {
+  NoResponse,
+  RunState,
+  TestClient,
+  TIMEOUT_MS,
+  type Evidence,
+  type Target,
+} from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
   /** `interface` by default; each level includes those before it. */
@@ -136,14 +143,20 @@ export class Run {
 /** The most requests that a check has sent at once, and so the most connections. */
 const MOST_AT_ONCE = 20;
 const PAUSE_MS = 200;
+/** For the last request to a service that is starting. */
+const LEAST_WAIT_MS = 1000;
 const NOWHERE: readonly number[] = [301, 302, 303, 307, 308, 404, 405];
 
 /** Waits for a service that is starting. Rejects with why no check can be run. */
 export async function awaitService(target: Target, waitMs = 0): Promise<void> {
-  const client = new TestClient(target);
-  // A service may close the connections of earlier requests.
-  client.run.isClosing = true;
+  const limitMs = target.timeoutMs ?? TIMEOUT_MS;
   for (const endsAt = Date.now() + waitMs; ; await sleep(PAUSE_MS)) {
+    // A service that is starting may never respond to a request: there is time for another one.
+    const halfMs = Math.max(Math.ceil((endsAt - Date.now()) / 2), LEAST_WAIT_MS);
+    const timeoutMs = waitMs > 0 ? Math.min(halfMs, limitMs) : limitMs;
+    const client = new TestClient({ ...target, timeoutMs });
+    // A service may close the connections of earlier requests.
+    client.run.isClosing = true;
     const { status } = await client.get('/pets?limit=1').catch(() => ({ status: 503 }));
     const [received] = client.lastExchange.received.split('\n', 1);
     const isStarting = [502, 503, 504].includes(status);

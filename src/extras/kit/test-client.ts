@@ -71,7 +71,7 @@ export class NoResponse extends Error {
 }
 
 /** A service that starts cold, or shares a busy machine, takes seconds: that is no failure. */
-const TIMEOUT_MS = 60_000;
+export const TIMEOUT_MS = 60_000;
 /** A hundred pets of more than a megabyte. An endless body would use up the memory of the kit. */
 const LONGEST_BODY_BYTES: number = 128 << 20;
 /** After the header of a response to HEAD: a body would come with it. */
