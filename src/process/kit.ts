@@ -80,11 +80,11 @@ function listOf({ level = 'http', only }: Settings): string {
 }
 
 async function runChecks(settings: Settings, context: Context): Promise<number> {
-  const { reporter, output } = settings;
+  const { waitMs, reporter, output, ...options } = settings;
   // Before the run, since a file that cannot be written to is a mistake in the command.
   if (output !== undefined) appendFileSync(output, '');
-  await awaitService(settings, settings.waitMs);
-  const run = new Run(settings);
+  await awaitService(options, waitMs);
+  const run = new Run(options);
   const outcomes: Outcome[] = [];
   for (const check of run.checks) {
     outcomes.push(await run.outcomeOf(check));

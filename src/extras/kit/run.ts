@@ -6,10 +6,18 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isObject } from '../../core/base/exact-json.ts';
 import { messageOf } from '../../core/base/logger.ts';
+import {
+  assertNoErrors,
+  condition,
+  memberErrors,
+  mustBe,
+  type Check as OptionCheck,
+} from '../../core/base/option-error.ts';
 import { cut } from '../../core/base/quote.ts';
-import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
-import { checksOf, isNamed } from './checks.ts';
+import { LEVELS, NotObserved, VERSIONS, type Check, type Level } from './check.ts';
+import { checksOf, isName, isNamed } from './checks.ts';
 import { plainText, secretsOf, shownText } from './shown.ts';
 import { assertNothingLeft, WITH_BODY } from './expect.ts';
 import {
@@ -50,6 +58,36 @@ export interface Cause extends Partial<Evidence> {
   cases: string;
 }
 
+const idErrors: OptionCheck = (value, option) => {
+  const wrong = Array.isArray(value) ? value.filter((id) => !isName(id)) : [value];
+  return wrong.map((id) => mustBe(option, 'an array of ids of checks', id));
+};
+
+/** They may have a secret, so they are not shown. */
+function unshown(expected: string, isValid: (value: unknown) => boolean): OptionCheck {
+  return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, undefined)]);
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+const OPTION_CHECKS: Readonly<Record<keyof ConformanceOptions, OptionCheck>> = {
+  baseUrl: condition('a URL such as https://host/v1', (value) => URL.canParse(String(value))),
+  key: unshown('a string', isText),
+  headers: unshown('an object of strings', (value) => {
+    return isObject(value) && Object.values(value).every(isText);
+  }),
+  categoryId: condition('a bigint of 64 bits', (value) => {
+    return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
+  }),
+  timeoutMs: condition('a positive integer', (value) => {
+    return Number.isInteger(value) && Number(value) > 0;
+  }),
+  level: condition(LEVELS.join(', '), (value) => LEVELS.some((level) => level === value)),
+  only: idErrors,
+  expectedFailures: idErrors,
+  isStrict: condition('true or false', (value) => typeof value === 'boolean'),
+};
+
 const LONGEST_TEXT = 600;
 
 export class Run {
@@ -62,12 +100,9 @@ export class Run {
   readonly #state = new RunState();
   #isProbed = false;
 
-  /** Throws a TypeError or a RangeError if an option is wrong. */
+  /** Throws a TypeError if an option is wrong. */
   constructor(options: ConformanceOptions) {
-    const { baseUrl, key } = Object(options) as Partial<ConformanceOptions>;
-    if (!URL.canParse(baseUrl ?? '') || typeof key !== 'string') {
-      throw new TypeError('The kit needs its options: { baseUrl, key }');
-    }
+    assertNoErrors(memberErrors(Object(options), OPTION_CHECKS, ['baseUrl', 'key']));
     this.#options = options;
     this.checks = checksOf(options.level, options.only);
     this.title = `petstore conformance ${VERSIONS}, ${options.baseUrl}`;
