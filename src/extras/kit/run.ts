@@ -7,6 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject } from '../../core/base/exact-json.ts';
+import { parseInt64 } from '../../core/base/int64.ts';
 import { messageOf } from '../../core/base/logger.ts';
 import {
   assertNoErrors,
@@ -76,12 +77,8 @@ const OPTION_CHECKS: Readonly<Record<keyof ConformanceOptions, OptionCheck>> = {
   headers: unshown('an object of strings', (value) => {
     return isObject(value) && Object.values(value).every(isText);
   }),
-  categoryId: condition('a bigint of 64 bits', (value) => {
-    return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
-  }),
-  timeoutMs: condition('a positive integer', (value) => {
-    return Number.isInteger(value) && Number(value) > 0;
-  }),
+  categoryId: condition('a bigint of 64 bits', (value) => parseInt64(String(value)) === value),
+  timeoutMs: condition('a positive integer', (ms) => Number.isInteger(ms) && Number(ms) > 0),
   level: condition(LEVELS.join(', '), (value) => LEVELS.some((level) => level === value)),
   only: idErrors,
   expectedFailures: idErrors,
@@ -151,9 +148,9 @@ export class Run {
   }
 
   /**
-   * Resolves with true if a failure may be due to what an earlier request left on the connection, or
-   * to a close of the connection that no header announced (RFC 9112, section 9.5). From then on each
-   * request has its own one. Only the check of that fault fails for it.
+   * Resolves with true if a failure may be due to what an earlier request left on the connection,
+   * or to a close that no header announced, which is valid (RFC 9112, section 9.5). From then on
+   * each request has its own connection. Only the check of that fault fails for it.
    */
   async #isConnectionSpoilt(error: unknown): Promise<boolean> {
     if (this.#state.isClosing) return false;

@@ -325,7 +325,7 @@ export class TestClient {
   }
 }
 
-/** A response after those with a status 1xx (RFC 9110, section 15.2), and what follows its header. */
+/** A response behind those with a status 1xx (RFC 9110, section 15.2). */
 const RESPONSE: RegExp =
   /^(?:HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n)*HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
 const RAW_FIELDS: RegExp = /\n(retry-after|content-length|transfer-encoding):[ \t]*([!-~]*)/gi;
