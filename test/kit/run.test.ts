@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { checksOf } from '../../src/extras/kit/checks.ts';
@@ -128,15 +128,16 @@ test('Each response on a connection is judged, after hints, in chunks and with a
   };
   const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
   let requests = 0;
-  const limited = (most: number): Rules['reply'] => {
+  const limited = (isOften: (request: IncomingMessage) => boolean): Rules['reply'] => {
     const refusal = { ...plainRules.error(429, 'Often'), fields: { 'Retry-After': '0.01' } };
-    return (right) => ((requests += 1) % 3 > most ? refusal : right);
+    return (right, request) => (isOften(request) ? refusal : right);
   };
   for (const [rules, expected] of [
     [hinted, 'hold'],
     [{ ...hinted, front }, 'fail'],
-    [{ reply: limited(1) }, 'hold'],
-    [{ reply: limited(-1) }, 'not observed'],
+    [{ reply: limited(() => (requests += 1) % 3 === 0) }, 'hold'],
+    // Only the first request of each connection.
+    [{ reply: limited(({ headers }) => 'content-type' in headers) }, 'not observed'],
   ] as const) {
     const [rest, head] = await outcomesOf(t, rules, checksOf('http', ['4/rest', 'http/head']));
     assert.deepEqual([rest?.kind, head?.kind], [expected, 'hold']);
