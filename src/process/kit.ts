@@ -3,7 +3,7 @@
  * Each option is also a variable of the environment.
  */
 
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { parseInt64 } from '../core/base/int64.ts';
 import { mustBe } from '../core/base/option-error.ts';
 import { LEVELS, VERSIONS } from '../extras/kit/check.ts';
@@ -80,11 +80,11 @@ function listOf({ level = 'http', only }: Settings): string {
 }
 
 async function runChecks(settings: Settings, context: Context): Promise<number> {
-  const { reporter, output } = settings;
+  const { waitMs, reporter, output, ...options } = settings;
   // Before the run, since a file that cannot be written to is a mistake in the command.
-  if (output !== undefined) writeFileSync(output, '');
-  await awaitService(settings, settings.waitMs);
-  const run = new Run(settings);
+  if (output !== undefined) appendFileSync(output, '');
+  await awaitService(options, waitMs);
+  const run = new Run(options);
   const outcomes: Outcome[] = [];
   for (const check of run.checks) {
     outcomes.push(await run.outcomeOf(check));

@@ -75,6 +75,17 @@ test('A failure is reported with its id, expectation, request and response, once
   assert.equal(code, 1);
 });
 
+test('Only checks whose causes are all the same are reported together', async (t) => {
+  // The second cause, of a missing pet, is only one of the second check.
+  const reply: Rules['reply'] = (right, { method, url = '' }) => {
+    if (method === 'POST' && right.status === 400) return { ...right, body: 'text' };
+    return url.includes('/pets/') ? { ...right, body: { code: 1 } } : right;
+  };
+  const only = ['2/error-fields', '7/error'].flatMap((id) => ['--only', id]);
+  const { stdout } = await run([await open(t, { reply }), ...only]);
+  assert.match(stdout, /\nFAILS 2\/error-fields [^]*\nFAILS 7\/error [^]*\n  the type of code: /);
+});
+
 test('The report, JUnit and the exit code agree on differences and expected failures', async (t) => {
   const output = join(tempDir(t), 'conformance.xml');
   // As from a file: "$(cat FILE)".
@@ -103,6 +114,9 @@ test('The report, JUnit and the exit code agree on differences and expected fail
     assert.deepEqual([found, code], [failures, failures === 0 ? 0 : 1], given.join(' '));
     assert.match(stdout, said);
   }
+  const xml = readFileSync(output, 'utf8');
+  assert.equal((await run([URL_2, ...args])).code, 2);
+  assert.equal(readFileSync(output, 'utf8'), xml);
   // Without --output it is printed, with the exchange, and without a position in the kit.
   const { code, stdout } = await run([wrong, '--only=4.2/created', '--reporter', 'junit']);
   assert.match(stdout, /<testcase name="4\.2\/created [^]*>\n\[?the status: .*\n {2}sent {6}POST /);

@@ -48,6 +48,11 @@ const returned = (change: (categoryId: bigint) => bigint): Wrong => ({
   show: (pet) => ({ ...pet, categoryId: change(pet.categoryId) }),
 });
 
+/** A service that returns changed pets in lists only. */
+const listedAs = (change: (pet: Pet) => Fields): Wrong => ({
+  listed: (pets) => ({ status: 200, body: (pets as readonly Pet[]).map(change) }),
+});
+
 /** A service that needs no key for some request lines. */
 const open = (lines: RegExp): Wrong => ({
   hasKey: (given, { method, url }) => lines.test(`${method} ${url}`) || given === RIGHT,
@@ -220,6 +225,9 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   ),
   '2/name-300 a name is cut at 255': name((text) => text.slice(0, 255)),
   '2/name-1000 a name is cut at 999': name((text) => text.slice(0, 999)),
+  '2/name-300 a name is cut at 100 in lists': listedAs((pet) => {
+    return { ...pet, name: pet.name.slice(0, 100) };
+  }),
   '2/name-number a name of digits is a number': name((text) =>
     /^[0-9]+$/.test(text) ? BigInt(text) : text,
   ),
@@ -229,6 +237,9 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   },
   '2/category-32-bits categoryId wraps at 32 bits': returned((id) => BigInt.asIntN(32, id)),
   '2/category-53-bits categoryId is rounded to a double': returned((id) => BigInt(Number(id))),
+  '2/category-53-bits categoryId is rounded to a double in lists': listedAs((pet) => {
+    return { ...pet, categoryId: BigInt(Number(pet.categoryId)) };
+  }),
   '2/category-64-bits categoryId ends one below 2^63': returned((id) =>
     id === 2n ** 63n - 1n ? id - 1n : id,
   ),

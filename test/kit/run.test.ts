@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { checksOf } from '../../src/extras/kit/checks.ts';
@@ -117,6 +117,33 @@ test('A request that gets 429 is sent again after its Retry-After, up to five ti
   }
 });
 
+test('Each response on a connection is judged, after hints, in chunks and with a rate limit', async (t) => {
+  const hinted: Partial<Rules> = {
+    error: (status) => plainRules.error(status, 'HTTP/1.1 404 unknown'),
+    end(response, text) {
+      response.writeEarlyHints({ link: '</pets.css>; rel=preload' });
+      response.write(text.slice(0, 9));
+      response.end(text.slice(9));
+    },
+  };
+  const front: Rules['front'] = (port) => leavingBodies(port, (header) => !header.includes(KEY));
+  let requests = 0;
+  const limited = (isOften: (request: IncomingMessage) => boolean): Rules['reply'] => {
+    const refusal = { ...plainRules.error(429, 'Often'), fields: { 'Retry-After': '0.01' } };
+    return (right, request) => (isOften(request) ? refusal : right);
+  };
+  for (const [rules, expected] of [
+    [hinted, 'hold'],
+    [{ ...hinted, front }, 'fail'],
+    [{ reply: limited(() => (requests += 1) % 3 === 0) }, 'hold'],
+    // Only the first request of each connection.
+    [{ reply: limited(({ headers }) => 'content-type' in headers) }, 'not observed'],
+  ] as const) {
+    const [rest, head] = await outcomesOf(t, rules, checksOf('http', ['4/rest', 'http/head']));
+    assert.deepEqual([rest?.kind, head?.kind], [expected, 'hold']);
+  }
+});
+
 const MEGABYTE = Buffer.alloc(1 << 20, 'x');
 
 /** Sends a body that does not end. */
@@ -158,6 +185,17 @@ test('A request without a response ends its check, says why, and the run goes on
   }
 });
 
+test('A service that closes a connection unannounced after an error fails no check', async (t) => {
+  const refused = new WeakSet<object>();
+  const reply: Rules['reply'] = (right, { socket }) => {
+    if (refused.has(socket)) socket.destroy();
+    if (right.status >= 400) refused.add(socket);
+    return right;
+  };
+  const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['2/status-others']));
+  assert.deepEqual([outcome?.kind, outcome?.causes], ['hold', []]);
+});
+
 test('A response to HEAD may take its time, and ends a moment after its header', async (t) => {
   const server = createServer((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n');
@@ -180,6 +218,12 @@ test('Only a pet store service that accepts the key is checked, when it has star
       return status > 505 ? right : plainRules.error(status - 1, 'Starting');
     },
   });
+  // Each row has its whole time, on any machine.
+  t.mock.method(Date, 'now', () => 0);
+  const silent = (requests: number): Partial<Rules> => {
+    let missing = requests;
+    return { end: (response, text) => void ((missing -= 1) < 0 && response.end(text)) };
+  };
   const odd = { listed: () => plainRules.error(404, 'An empty list') };
   for (const [rules, obstacle, waitMs = HOUR_MS] of [
     [{ hasKey: () => false }, 'does not accept the key: GET /pets gave status 401'],
@@ -192,6 +236,8 @@ test('Only a pet store service that accepts the key is checked, when it has star
     [{ listed: () => plainRules.error(500, 'A fault') }, undefined, 0],
     [starting(), 'is not ready: GET /pets gave status 502', 0],
     [starting(), undefined],
+    [silent(1), undefined, 2000],
+    [silent(9), 'is not ready: GET /pets gave no complete response within 1 s', 1],
   ] as const) {
     const target = await openPlain(t, rules);
     const found = await awaitService(target, waitMs).catch((error: Error) => error.message);

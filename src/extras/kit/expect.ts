@@ -157,6 +157,14 @@ export async function assertKept(client: TestClient, pet: Fields): Promise<void>
   }
 }
 
+/** Like `assertKept`, but also asserts that the lists, if they show the pet, have it as added. */
+export async function assertComesBack(client: TestClient, pet: Fields): Promise<void> {
+  await assertKept(client, pet);
+  const { id, name, categoryId } = pet;
+  const { pets } = await listAll(client, pet['status'], (one) => one['id'] === id);
+  for (const one of pets) if (one['id'] === id) assertPet(one, { name, categoryId });
+}
+
 /**
  * Resolves with the pet from the lists, on any page that a Link with rel="next" leads to. Rejects
  * with NotObserved if there may be more pets than the lists show.
@@ -272,6 +280,7 @@ export async function assertNothingLeft(
   const sent = isChunked ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body;
   const length: HeaderFields = isChunked ? {} : { 'Content-Length': `${body.length}` };
   const status = await client.statusAfter(method, path, { ...fields, ...length }, sent);
+  if (status === 429) throw new NotObserved('the service limits the rate of requests');
   const isSound = status === undefined || status === 200;
   assert.ok(isSound, `expected 200 for the next request on the connection, not ${status}`);
 }

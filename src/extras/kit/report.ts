@@ -2,14 +2,14 @@
  * The report of a run: what a person needs to fix a failure.
  *
  * A failure begins with a line that has its id. Then come the expectation, what was sent and
- * received, its clause of SPEC.md, and other failures with the same cause. Differences from
+ * received, its clause of SPEC.md, and other failures with the same causes. Differences from
  * decisions follow in the same form, and then the checks that were not observed, with reasons.
  */
 
 import { Readable } from 'node:stream';
 import { junit } from 'node:test/reporters';
 import { cut } from '../../core/base/quote.ts';
-import type { Cause, Kind, Outcome } from './run.ts';
+import type { Kind, Outcome } from './run.ts';
 
 const DIFFERENCES =
   '\nThe service decided otherwise where the specification leaves it open. With --strict, for\n' +
@@ -28,13 +28,15 @@ export function reportOf(title: string, outcomes: readonly Outcome[]): string {
   return `${title}\n${parts.join('')}\n${sums}\n`;
 }
 
-/** Returns a text for all outcomes with the same first cause. */
+/** Returns a text for all outcomes with the same causes. */
 function failures(word: string, outcomes: readonly Outcome[]): string[] {
+  const causesOf = ({ causes }: Outcome): string => causes.map(({ text }) => text).join('\n');
   return outcomes.flatMap((one) => {
-    const same = outcomes.filter(({ causes }) => causes[0]!.text === one.causes[0]!.text);
+    const same = outcomes.filter((other) => causesOf(other) === causesOf(one));
     if (same[0] !== one) return [];
     const also = same.slice(1).map(({ check, causes }) => {
-      return `  also     ${check.title}${inParentheses(causes[0]!)}\n`;
+      const cases = causes.map((cause) => cause.cases).join(', ');
+      return `  also     ${check.title}${inParentheses(cases)}\n`;
     });
     const clauses = labelled(['clause', one.check.clauses]);
     return [`\n${word} ${one.check.title}\n  ${textOf(one)}${clauses}\n${also.join('')}`];
@@ -61,10 +63,10 @@ function labelled([label, text]: readonly [string, string]): string {
 
 /** Returns why a check does not hold, on one line. */
 export function reasonOf({ causes }: Outcome): string {
-  return causes.map((cause) => cause.text + inParentheses(cause)).join(' | ');
+  return causes.map(({ text, cases }) => text + inParentheses(cases)).join(' | ');
 }
 
-function inParentheses({ cases }: Cause): string {
+function inParentheses(cases: string): string {
   return cases && ` (${cut(cases)})`;
 }
 

@@ -6,13 +6,29 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isObject } from '../../core/base/exact-json.ts';
+import { parseInt64 } from '../../core/base/int64.ts';
 import { messageOf } from '../../core/base/logger.ts';
+import {
+  assertNoErrors,
+  condition,
+  memberErrors,
+  mustBe,
+  type Check as OptionCheck,
+} from '../../core/base/option-error.ts';
 import { cut } from '../../core/base/quote.ts';
-import { NotObserved, VERSIONS, type Check, type Level } from './check.ts';
-import { checksOf, isNamed } from './checks.ts';
+import { LEVELS, NotObserved, VERSIONS, type Check, type Level } from './check.ts';
+import { checksOf, isName, isNamed } from './checks.ts';
 import { plainText, secretsOf, shownText } from './shown.ts';
 import { assertNothingLeft, WITH_BODY } from './expect.ts';
-import { NoResponse, RunState, TestClient, type Evidence, type Target } from './test-client.ts';
+import {
+  NoResponse,
+  RunState,
+  TestClient,
+  TIMEOUT_MS,
+  type Evidence,
+  type Target,
+} from './test-client.ts';
 
 export interface ConformanceOptions extends Target {
   /** `interface` by default; each level includes those before it. */
@@ -43,6 +59,32 @@ export interface Cause extends Partial<Evidence> {
   cases: string;
 }
 
+const idErrors: OptionCheck = (value, option) => {
+  const wrong = Array.isArray(value) ? value.filter((id) => !isName(id)) : [value];
+  return wrong.map((id) => mustBe(option, 'an array of ids of checks', id));
+};
+
+/** They may have a secret, so they are not shown. */
+function unshown(expected: string, isValid: (value: unknown) => boolean): OptionCheck {
+  return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, undefined)]);
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+const OPTION_CHECKS: Readonly<Record<keyof ConformanceOptions, OptionCheck>> = {
+  baseUrl: condition('a URL such as https://host/v1', (value) => URL.canParse(String(value))),
+  key: unshown('a string', isText),
+  headers: unshown('an object of strings', (value) => {
+    return isObject(value) && Object.values(value).every(isText);
+  }),
+  categoryId: condition('a bigint of 64 bits', (value) => parseInt64(String(value)) === value),
+  timeoutMs: condition('a positive integer', (ms) => Number.isInteger(ms) && Number(ms) > 0),
+  level: condition(LEVELS.join(', '), (value) => LEVELS.some((level) => level === value)),
+  only: idErrors,
+  expectedFailures: idErrors,
+  isStrict: condition('true or false', (value) => typeof value === 'boolean'),
+};
+
 const LONGEST_TEXT = 600;
 
 export class Run {
@@ -55,12 +97,9 @@ export class Run {
   readonly #state = new RunState();
   #isProbed = false;
 
-  /** Throws a TypeError or a RangeError if an option is wrong. */
+  /** Throws a TypeError if an option is wrong. */
   constructor(options: ConformanceOptions) {
-    const { baseUrl, key } = Object(options) as Partial<ConformanceOptions>;
-    if (!URL.canParse(baseUrl ?? '') || typeof key !== 'string') {
-      throw new TypeError('The kit needs its options: { baseUrl, key }');
-    }
+    assertNoErrors(memberErrors(Object(options), OPTION_CHECKS, ['baseUrl', 'key']));
     this.#options = options;
     this.checks = checksOf(options.level, options.only);
     this.title = `petstore conformance ${VERSIONS}, ${options.baseUrl}`;
@@ -80,7 +119,7 @@ export class Run {
       let client = new TestClient(this.#options, this.#state);
       try {
         await run(client).catch(async (error: unknown) => {
-          if (error instanceof NotObserved || !(await this.#isConnectionSpoilt())) throw error;
+          if (error instanceof NotObserved || !(await this.#isConnectionSpoilt(error))) throw error;
           client = new TestClient(this.#options, this.#state);
           await run(client);
         });
@@ -109,26 +148,47 @@ export class Run {
   }
 
   /**
-   * Resolves with true if a failure may be due to what an earlier request left on the connection.
-   * From then on each request has its own one. Only the check of that fault fails for it.
+   * Resolves with true if a failure may be due to what an earlier request left on the connection,
+   * or to a close that no header announced, which is valid (RFC 9112, section 9.5). From then on
+   * each request has its own connection. Only the check of that fault fails for it.
    */
-  async #isConnectionSpoilt(): Promise<boolean> {
+  async #isConnectionSpoilt(error: unknown): Promise<boolean> {
+    if (this.#state.isClosing) return false;
+    if (error instanceof NoResponse) {
+      this.#state.isClosing = true;
+      // Each connection that fetch has kept, and that the service may be closing, too, is used up.
+      const client = new TestClient(this.#options, this.#state);
+      await Promise.allSettled(Array.from({ length: MOST_AT_ONCE }, () => client.get('/pets')));
+      return true;
+    }
     if (this.#isProbed) return false;
     this.#isProbed = true;
     const probes = WITH_BODY.map((one) => assertNothingLeft(new TestClient(this.#options), one));
     const outcomes = await Promise.allSettled(probes);
-    this.#state.isClosing = outcomes.some(({ status }) => status === 'rejected');
+    this.#state.isClosing = outcomes.some(
+      (one) => one.status === 'rejected' && !(one.reason instanceof NotObserved),
+    );
     return this.#state.isClosing;
   }
 }
 
+/** The most requests that a check has sent at once, and so the most connections. */
+const MOST_AT_ONCE = 20;
 const PAUSE_MS = 200;
+/** For the last request to a service that is starting. */
+const LEAST_WAIT_MS = 1000;
 const NOWHERE: readonly number[] = [301, 302, 303, 307, 308, 404, 405];
 
 /** Waits for a service that is starting. Rejects with why no check can be run. */
 export async function awaitService(target: Target, waitMs = 0): Promise<void> {
-  const client = new TestClient(target);
+  const limitMs = target.timeoutMs ?? TIMEOUT_MS;
   for (const endsAt = Date.now() + waitMs; ; await sleep(PAUSE_MS)) {
+    // A service that is starting may never respond to a request: there is time for another one.
+    const halfMs = Math.max(Math.ceil((endsAt - Date.now()) / 2), LEAST_WAIT_MS);
+    const timeoutMs = waitMs > 0 ? Math.min(halfMs, limitMs) : limitMs;
+    const client = new TestClient({ ...target, timeoutMs });
+    // A service may close the connections of earlier requests.
+    client.run.isClosing = true;
     const { status } = await client.get('/pets?limit=1').catch(() => ({ status: 503 }));
     const [received] = client.lastExchange.received.split('\n', 1);
     const isStarting = [502, 503, 504].includes(status);

@@ -42,7 +42,7 @@ export interface ServiceResponse {
   readonly text: string;
 }
 
-/** A response to HEAD: of the header fields only Retry-After, and what came after the header. */
+/** A response: of the header fields only those of RAW_FIELDS, and what came after the header. */
 export type HeadResponse = Pick<ServiceResponse, 'status' | 'headers' | 'text'>;
 
 /** Sends a value to the service. */
@@ -71,7 +71,7 @@ export class NoResponse extends Error {
 }
 
 /** A service that starts cold, or shares a busy machine, takes seconds: that is no failure. */
-const TIMEOUT_MS = 60_000;
+export const TIMEOUT_MS = 60_000;
 /** A hundred pets of more than a megabyte. An endless body would use up the memory of the kit. */
 const LONGEST_BODY_BYTES: number = 128 << 20;
 /** After the header of a response to HEAD: a body would come with it. */
@@ -91,8 +91,9 @@ export class RunState {
   /** The pets that the service has acknowledged, by their ids. */
   readonly acknowledged: Map<bigint, Fields> = new Map();
   /**
-   * True if the service takes what it did not read of a request for the next one. Then each request
-   * has its own connection, so that this one fault does not show as faults of other checks.
+   * True if the service takes what it did not read of a request for the next one, or closes
+   * connections unannounced. Then each request has its own connection, so that this does not show
+   * as faults of other checks.
    */
   isClosing = false;
 }
@@ -204,10 +205,10 @@ export class TestClient {
   }
 
   /** Sends a request again as long as the response is 429. */
-  async #retried<T extends HeadResponse>(send: () => Promise<T>): Promise<T> {
+  async #retried<T extends HeadResponse | undefined>(send: () => Promise<T>): Promise<T> {
     for (let retries = 0; ; retries += 1) {
       const response = await send();
-      if (response.status !== 429 || retries === MOST_RETRIES) return response;
+      if (response?.status !== 429 || retries === MOST_RETRIES) return response;
       const seconds = readRetryAfter(response.headers.get('Retry-After'));
       await sleep(1000 * Math.min(seconds, MAX_RETRY_AFTER_S));
     }
@@ -216,16 +217,16 @@ export class TestClient {
   async #head(path: string): Promise<HeadResponse> {
     const request = this.#message('HEAD', path, { Connection: 'close' });
     const received = await this.#exchange([request], this.target.timeoutMs ?? TIMEOUT_MS, IDLE_MS);
-    const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
-    if (text === undefined) throw new NoResponse(`no response: ${this.lastExchange.received}`);
-    const [, retryAfter = ''] = /\nretry-after: *([0-9.]+)/i.exec(received) ?? [];
-    return { status: Number(status), headers: new Headers({ 'Retry-After': retryAfter }), text };
+    const response = firstResponse(received);
+    if (response === undefined) throw new NoResponse(`no response: ${this.lastExchange.received}`);
+    return response;
   }
 
   /**
    * Sends a request, and behind it a GET on the same connection. Resolves with the status of what
    * came after the first response, or with undefined if the service closed the connection or took
-   * too long. The body is sent as it is: the header fields must say how long it is.
+   * too long; with 429 if it limits the rate even so. The body is sent as it is: the header fields
+   * must say how long it is.
    */
   async statusAfter(
     method: string,
@@ -235,9 +236,11 @@ export class TestClient {
   ): Promise<number | undefined> {
     const first = this.#message(method, path, fields, body);
     const second = this.#message('GET', '/pets?limit=1', { Connection: 'close' });
-    const received = await this.#exchange([first, second], PROBE_MS);
-    const [, next] = received.match(/HTTP\/1\.[01] [0-9]{3}/g) ?? [];
-    return next === undefined ? undefined : Number(next.slice(-3));
+    const last = await this.#retried(async () => {
+      const response = firstResponse(await this.#exchange([first, second], PROBE_MS));
+      return response?.status === 429 ? response : response && firstResponse(afterBody(response));
+    });
+    return last?.status;
   }
 
   /**
@@ -260,7 +263,7 @@ export class TestClient {
     let received = '';
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      if (received.length < LONGEST_HEADER_BYTES && received.includes('\r\n\r\n'))
+      if (received.length < LONGEST_HEADER_BYTES && RESPONSE.test(received))
         socket.setTimeout(idleMs);
       if (received.length > LONGEST_RECEIVED_BYTES) socket.destroy();
     });
@@ -319,6 +322,35 @@ export class TestClient {
       this.lastExchange = { sent, received: `${begun}${reason}` };
       throw new NoResponse(reason);
     }
+  }
+}
+
+/** A response behind those with a status 1xx (RFC 9110, section 15.2). */
+const RESPONSE: RegExp =
+  /^(?:HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n)*HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
+const RAW_FIELDS: RegExp = /\n(retry-after|content-length|transfer-encoding):[ \t]*([!-~]*)/gi;
+
+/** Returns the first response in what came on a connection, or undefined without a whole header. */
+function firstResponse(received: string): HeadResponse | undefined {
+  const [, status, fields = '', text] = RESPONSE.exec(received) ?? [];
+  if (text === undefined) return undefined;
+  const headers = Array.from(fields.matchAll(RAW_FIELDS), ([, name, value]) => [name!, value!]);
+  return { status: Number(status), headers: new Headers(headers as [string, string][]), text };
+}
+
+/** Returns what follows the body (RFC 9112, section 6.3): nothing if the close is its end. */
+function afterBody({ status, headers, text }: HeadResponse): string {
+  if (status === 204) return text;
+  if (!headers.has('Transfer-Encoding')) {
+    return text.slice(Number(headers.get('Content-Length') ?? Infinity));
+  }
+  for (let rest = text; ;) {
+    const [line = '', size = ''] = /^([0-9a-f]+).*\r\n/i.exec(rest) ?? [];
+    const length = Number.parseInt(size, 16);
+    rest = rest.slice(line.length);
+    // After the last chunk there may be trailer fields.
+    if (!(length > 0)) return rest.replace(/^(?:.+\r\n)*\r\n/, '');
+    rest = rest.slice(length + 2);
   }
 }
 

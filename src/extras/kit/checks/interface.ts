@@ -11,6 +11,7 @@ import {
   assertAdds,
   assertAddsOnce,
   assertBelowBase,
+  assertComesBack,
   assertDifferent,
   assertEqual,
   assertErrorObject,
@@ -158,7 +159,7 @@ const names = table(
   async (own, name) => {
     const pet = await addIfAccepted(own, { name });
     assertEqual(pet['name'], name, 'the name of the Pet');
-    await assertKept(own, pet);
+    await assertComesBack(own, pet);
   },
 );
 
@@ -188,7 +189,7 @@ const categories = table(
     }
     const pet = fieldsOf(response);
     assertPet(pet, { categoryId });
-    await assertKept(own, pet);
+    await assertComesBack(own, pet);
   },
 );
 
