@@ -20,7 +20,14 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { openSimulated } from '../support/etcd/opened-store.ts';
 import { freePort, KEY, listenFor, openService } from '../support/http/service.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
-import { end, portOf, runNode, startFor, startProgram } from '../support/process/process.ts';
+import {
+  end,
+  outputOf,
+  portOf,
+  runNode,
+  startFor,
+  startProgram,
+} from '../support/process/process.ts';
 import { needs, pathOf, run } from '../support/process/program.ts';
 import { blockOf, readText } from '../support/project.ts';
 import { RUNTIME } from './runtime.ts';
@@ -383,6 +390,25 @@ function waitArguments(): readonly string[] {
   assert.doesNotMatch(command, /[$%]/);
   return [...words.split(' '), quoted];
 }
+
+/** For each environment, where both probes ask: an empty variable counts as not set. */
+const PROBED: readonly (readonly [env: Readonly<Record<string, string>>, origin: string])[] = [
+  [{}, 'http://127.0.0.1:8080'],
+  [{ PORT: '', PETSTORE_PREFIX: '' }, 'http://127.0.0.1:8080'],
+  [{ PORT: '81', PETSTORE_PREFIX: '/shop' }, 'http://127.0.0.1:81/shop'],
+];
+
+test('The unit and the image ask at the address of the service', async () => {
+  const [, healthCheck = ''] = /^HEALTHCHECK .*?(\[.*\])$/m.exec(readText('scripts/Dockerfile'))!;
+  const [, ...check] = JSON.parse(healthCheck) as string[];
+  const hook = 'globalThis.fetch = async (url) => (console.log(url), { ok: true })';
+  for (const [env, origin] of PROBED) {
+    const asked = (args: readonly string[]): Promise<string> =>
+      outputOf(['--import', `data:text/javascript,${encodeURIComponent(hook)}`, ...args], { env });
+    assert.equal(await asked(waitArguments()), `${origin}/readyz\n`);
+    assert.equal(await asked(check), `${origin}/livez\n`);
+  }
+});
 
 /** Waits as the unit does. Resolves with the exit code and with what it wrote. */
 async function wait(port: number, mainPid: number | undefined): Promise<string> {
