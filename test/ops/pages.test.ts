@@ -394,8 +394,9 @@ function waitArguments(): readonly string[] {
 /** For each environment, where both probes ask: an empty variable counts as not set. */
 const PROBED: readonly (readonly [env: Readonly<Record<string, string>>, origin: string])[] = [
   [{}, 'http://127.0.0.1:8080'],
-  [{ PORT: '', PETSTORE_PREFIX: '' }, 'http://127.0.0.1:8080'],
-  [{ PORT: '81', PETSTORE_PREFIX: '/shop' }, 'http://127.0.0.1:81/shop'],
+  [{ HOST: '', PORT: '', PETSTORE_PREFIX: '' }, 'http://127.0.0.1:8080'],
+  [{ HOST: '10.0.0.7', PORT: '81', PETSTORE_PREFIX: '/shop' }, 'http://10.0.0.7:81/shop'],
+  [{ HOST: '::' }, 'http://[::]:8080'],
 ];
 
 test('The unit and the image ask at the address of the service', async () => {
@@ -412,7 +413,9 @@ test('The unit and the image ask at the address of the service', async () => {
 
 /** Waits as the unit does. Resolves with the exit code and with what it wrote. */
 async function wait(port: number, mainPid: number | undefined): Promise<string> {
-  const env = { MAINPID: String(mainPid), PORT: String(port), PETSTORE_PREFIX: '/shop' };
+  // To a client, 0.0.0.0 is this machine, as in a container.
+  const own = { MAINPID: String(mainPid), HOST: '0.0.0.0', PORT: String(port) };
+  const env = { ...own, PETSTORE_PREFIX: '/shop' };
   const { code, stdout, stderr } = await runNode(waitArguments(), { env });
   return `${code} ${stdout}${stderr}`;
 }
