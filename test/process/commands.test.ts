@@ -128,6 +128,10 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ],
   ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /mine\.json: 0 /],
   ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
+  // A script whose variable for the file is empty.
+  ['check-data ', {}, 2, `petstore: FILE must be ${A_PATH}, not ""\n`],
+  ['backup ', {}, 2, `petstore: FILE must be ${A_PATH}, not ""\n`],
+  ['import ', {}, 2, `petstore: FROM must be ${A_PATH}, not ""\n`],
   ['check-data x/', {}, 2, `petstore: FILE must be ${A_PATH}, not "x/"\n`],
   [
     'check-data',
