@@ -165,6 +165,10 @@ const ALERTS: readonly (readonly [alert: string, isFiring: boolean, ...series: s
   ['PetstorePetsInMemory', false, 'petstore_store_pets_location{at="memory"} 0x80'],
   ['PetstorePetsInMemory', false, 'petstore_store_pets_location{at="data file"} 1x80'],
   ['PetstoreHasFewerPets', true, 'petstore_pets{status="sold"} 3x60 0x20'],
+  ['PetstoreHasFewerPets', true, 'petstore_pets{status="sold"} 3x10 0x70'],
+  // After an outage.
+  ['PetstoreHasFewerPets', true, 'petstore_pets{status="sold"} 3x10 stale _x60 0x10'],
+  ['PetstoreHasFewerPets', false, 'petstore_pets{status="sold"} 3x10 stale _x60 3x10'],
   ['PetstoreHasFewerPets', false, 'petstore_pets{status="sold"} 3x60 4x20'],
   ['PetstoreFails', true, requests('getPet', 200, '0+100x80'), requests('getPet', 503, '0+1x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1000x80'), requests('getPet', 503, '0+1x80')],
