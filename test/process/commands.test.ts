@@ -81,6 +81,7 @@ const FILES: Readonly<Record<string, string | Buffer>> = {
   'crashed.json.journal': `${OLD_HEADER}a commit\n`,
   'two.json': array(petText(1)),
   'two.json.saved-20260101T000000000Z': array(petText(1), petText(2)),
+  'saved-only.json.saved-20260101T000000000Z': array(petText(1), petText(2)),
   'journal-only.json.journal': OLD_HEADER,
 };
 for (const [name, content] of Object.entries(FILES)) fs.writeFileSync(at(name), content);
