@@ -68,8 +68,7 @@ async function serve(config: Config, env: Environment, hangUps: HangUps): Promis
   // Windows has no SIGTERM from another process, but SIGBREAK: Ctrl+Break.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGBREAK']) process.on(signal, shutdown.receive);
   // After exit code 1 the supervisor starts a new process, which may continue with the pets.
-  void app.lost.then((error) => {
-    printError(error.message);
+  void app.lost.then(() => {
     if (!shutdown.isStopping()) void shutdown.stop(1);
   });
   hangUps.handle(app, apiKeySource, () => {

@@ -128,9 +128,9 @@ function hintFor(text: string, names: readonly string[], dashes: string): string
   return isMeant ? `did you mean ${dashes}${best}?` : 'see --help';
 }
 
-/** Returns the path of a data file on the line. Adds what is wrong with it, unless it is ''. */
+/** Returns the path of a data file on the line. Adds what is wrong with it. */
 export function readDataFilePath({ mistakes }: CommandLine, text: unknown, name: string): string {
   if (text === undefined) mistakes.push(`${name} is missing: see --help`);
-  else if (text !== '') mistakes.push(...errorTexts(aFile(text, name)));
+  else mistakes.push(...errorTexts(aFile(text, name)));
   return pathOf(text) ?? '';
 }

@@ -126,7 +126,8 @@ not complete.
   operands: 1,
   read(line, { env, print, showProgress }) {
     const [named] = line.operands;
-    const path = named ? readDataFilePath(line, named, 'FILE') : dataFileOf(line, env);
+    const path =
+      named === undefined ? dataFileOf(line, env) : readDataFilePath(line, named, 'FILE');
     return async () => {
       const content = await checkDataFile(diskWithProgress(showProgress), path);
       if (!content.isInUse) assertWhole(path, content);

@@ -154,7 +154,9 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
     const [end, etcdEnd] = isImport ? ['from', 'to-etcd'] : ['to', 'from-etcd'];
-    const file = readDataFilePath(line, flags.get(end) ?? '', `--${end}`);
+    // That the flag, or its value, is missing is among the mistakes.
+    const named = flags.get(end);
+    const file = named ? readDataFilePath(line, named, `--${end}`) : '';
     const etcd = readForCommand(line, env, etcdEnd);
     return async () => {
       const { importPets, exportPets } = await import('../extras/etcd/import-pets.ts');

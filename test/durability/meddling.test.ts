@@ -125,6 +125,7 @@ test('A service under load whose data file is replaced ends, and saves its pets'
   await load.ended;
   const saved = scene.beside('.saved-');
   assert.ok(service.stderr().includes(`"file":"${saved}"`), service.stderr());
+  for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
   const there = fs.readFileSync(dataFile);
   const line = /^petstore: Pets were saved to another file\. .* [Gg]ive the saved file .*name.*\n$/;
   await assertRefused(startOn(t, dataFile), line);

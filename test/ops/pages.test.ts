@@ -20,7 +20,14 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { openSimulated } from '../support/etcd/opened-store.ts';
 import { freePort, KEY, listenFor, openService } from '../support/http/service.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
-import { end, portOf, runNode, startFor, startProgram } from '../support/process/process.ts';
+import {
+  end,
+  outputOf,
+  portOf,
+  runNode,
+  startFor,
+  startProgram,
+} from '../support/process/process.ts';
 import { needs, pathOf, run } from '../support/process/program.ts';
 import { blockOf, readText } from '../support/project.ts';
 import { RUNTIME } from './runtime.ts';
@@ -158,6 +165,10 @@ const ALERTS: readonly (readonly [alert: string, isFiring: boolean, ...series: s
   ['PetstorePetsInMemory', false, 'petstore_store_pets_location{at="memory"} 0x80'],
   ['PetstorePetsInMemory', false, 'petstore_store_pets_location{at="data file"} 1x80'],
   ['PetstoreHasFewerPets', true, 'petstore_pets{status="sold"} 3x60 0x20'],
+  ['PetstoreHasFewerPets', true, 'petstore_pets{status="sold"} 3x10 0x70'],
+  // After an outage.
+  ['PetstoreHasFewerPets', true, 'petstore_pets{status="sold"} 3x10 stale _x60 0x10'],
+  ['PetstoreHasFewerPets', false, 'petstore_pets{status="sold"} 3x10 stale _x60 3x10'],
   ['PetstoreHasFewerPets', false, 'petstore_pets{status="sold"} 3x60 4x20'],
   ['PetstoreFails', true, requests('getPet', 200, '0+100x80'), requests('getPet', 503, '0+1x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1000x80'), requests('getPet', 503, '0+1x80')],
@@ -384,9 +395,31 @@ function waitArguments(): readonly string[] {
   return [...words.split(' '), quoted];
 }
 
+/** For each environment, where both probes ask: an empty variable counts as not set. */
+const PROBED: readonly (readonly [env: Readonly<Record<string, string>>, origin: string])[] = [
+  [{}, 'http://127.0.0.1:8080'],
+  [{ HOST: '', PORT: '', PETSTORE_PREFIX: '' }, 'http://127.0.0.1:8080'],
+  [{ HOST: '10.0.0.7', PORT: '81', PETSTORE_PREFIX: '/shop' }, 'http://10.0.0.7:81/shop'],
+  [{ HOST: '::' }, 'http://[::]:8080'],
+];
+
+test('The unit and the image ask at the address of the service', async () => {
+  const [, healthCheck = ''] = /^HEALTHCHECK .*?(\[.*\])$/m.exec(readText('scripts/Dockerfile'))!;
+  const [, ...check] = JSON.parse(healthCheck) as string[];
+  const hook = 'globalThis.fetch = async (url) => (console.log(url), { ok: true })';
+  for (const [env, origin] of PROBED) {
+    const asked = (args: readonly string[]): Promise<string> =>
+      outputOf(['--import', `data:text/javascript,${encodeURIComponent(hook)}`, ...args], { env });
+    assert.equal(await asked(waitArguments()), `${origin}/readyz\n`);
+    assert.equal(await asked(check), `${origin}/livez\n`);
+  }
+});
+
 /** Waits as the unit does. Resolves with the exit code and with what it wrote. */
 async function wait(port: number, mainPid: number | undefined): Promise<string> {
-  const env = { MAINPID: String(mainPid), PORT: String(port), PETSTORE_PREFIX: '/shop' };
+  // To a client, 0.0.0.0 is this machine, as in a container.
+  const own = { MAINPID: String(mainPid), HOST: '0.0.0.0', PORT: String(port) };
+  const env = { ...own, PETSTORE_PREFIX: '/shop' };
   const { code, stdout, stderr } = await runNode(waitArguments(), { env });
   return `${code} ${stdout}${stderr}`;
 }

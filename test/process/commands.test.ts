@@ -81,6 +81,7 @@ const FILES: Readonly<Record<string, string | Buffer>> = {
   'crashed.json.journal': `${OLD_HEADER}a commit\n`,
   'two.json': array(petText(1)),
   'two.json.saved-20260101T000000000Z': array(petText(1), petText(2)),
+  'saved-only.json.saved-20260101T000000000Z': array(petText(1), petText(2)),
   'journal-only.json.journal': OLD_HEADER,
 };
 for (const [name, content] of Object.entries(FILES)) fs.writeFileSync(at(name), content);
@@ -128,6 +129,10 @@ petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEY
   ],
   ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /mine\.json: 0 /],
   ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
+  // A script whose variable for the file is empty.
+  ['check-data ', {}, 2, `petstore: FILE must be ${A_PATH}, not ""\n`],
+  ['backup ', {}, 2, `petstore: FILE must be ${A_PATH}, not ""\n`],
+  ['import ', {}, 2, `petstore: FROM must be ${A_PATH}, not ""\n`],
   ['check-data x/', {}, 2, `petstore: FILE must be ${A_PATH}, not "x/"\n`],
   [
     'check-data',

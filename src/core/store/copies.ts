@@ -23,7 +23,7 @@ import { writeFile } from './format.ts';
 import { DamagedFileError } from './read-array.ts';
 import { readDataFile, readProvenCommits, type DataFileContent } from './read-data-file.ts';
 import { replaceFile } from './replace-file.ts';
-import { assertNoPetsBeside } from './start.ts';
+import { assertNoPetsBeside, assertNoSavedFile } from './start.ts';
 import type { Tables } from './tables.ts';
 
 const DEPS = { memory: systemMemory, clock: systemClock };
@@ -170,11 +170,18 @@ function isDerived(path: string, dataFile: string): boolean {
   return isBeside && /^\.(unfinished-|saved-|lock$|journal)/.test(end);
 }
 
-/** Resolves with the path of a file, with symbolic links followed. Rejects if there is none. */
+/**
+ * Resolves with the path of a file, with symbolic links followed. Rejects if there is none, and like
+ * a start if its pets are in a saved file.
+ */
 async function existing(disk: Disk, path: string): Promise<string> {
   const file = await disk.resolve(path).catch(() => path);
   const entry = disk.stat(file);
-  if (entry === undefined) throw new Error(`There is no data file ${path}`);
+  if (entry === undefined) {
+    const isFolderThere = disk.stat(dirname(file))?.kind === 'directory';
+    if (isFolderThere) await assertNoSavedFile({ ...DEPS, disk, path: file });
+    throw new Error(`There is no data file ${path}`);
+  }
   assertRegular(file, entry);
   return file;
 }

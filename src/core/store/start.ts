@@ -264,7 +264,7 @@ const JOURNAL_WITHOUT_PETS =
 /**
  * A saved file may have pets that the data file lacks, and the other way round: refuses a start.
  */
-async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
+export async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
   const saved = await filesBeside(deps, SAVED);
   if (saved.length === 0) return;
   const own = await factsOf(deps, deps.path);
