@@ -9,6 +9,7 @@ import { resolve } from 'node:path';
 import { BACKENDS, optionErrors, pathOf, type AppOptions } from '../app.ts';
 import { createApiKey } from '../core/app/api-keys.ts';
 import { integer } from '../core/app/service-options.ts';
+import { silentLogger } from '../core/base/logger.ts';
 import { aText, errorTexts } from '../core/base/option-error.ts';
 import { LIMITS } from '../core/http/limits.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../core/http/request-body.ts';
@@ -179,9 +180,9 @@ export async function readConfig(
     apiKeySource,
   };
   // What is wrong with the keys has been found, and where they are.
-  const errors = optionErrors({ ...config.options, ...settings.unfit }).filter(
-    ({ option }) => !option.startsWith('apiKeys'),
-  );
+  // The process has a log.
+  const given = { log: silentLogger, ...config.options, ...settings.unfit };
+  const errors = optionErrors(given).filter(({ option }) => !option.startsWith('apiKeys'));
   mistakes.push(...takenByNpm(env, mistakes.length > 0));
   mistakes.push(...settings.unknownVariables('PETSTORE_'));
   mistakes.push(...errorTexts([...settings.errors, ...errors], settings.nameOf));
