@@ -131,6 +131,12 @@ function exitWithError(error: unknown): never {
 
 // Without a listener, EPIPE would end the service when the reader of its log ends.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// A reader may stop early, as `head` does. Any other error may lose the only copy of an API key.
+process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return;
+  printError(`Standard output: ${messageOf(error)}`);
+  process.exitCode = 1;
+});
 // Writes a warning of Node.js as a line of the log.
 process.removeAllListeners('warning').on('warning', ({ name, message }) => {
   logger('warn', 'Node.js warns', { cause: `${name}: ${message}` });
@@ -146,4 +152,6 @@ const context: Context = {
   printError,
   showProgress,
 };
-process.exitCode = await runProgram(process.argv.slice(2), service, context);
+const exitCode = await runProgram(process.argv.slice(2), service, context);
+// An error of standard output may have set it.
+process.exitCode ??= exitCode;

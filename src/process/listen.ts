@@ -31,7 +31,8 @@ export function inheritsSocket(env: Environment, pid: number): boolean {
   // A child below npm, for example, has the variables of another process.
   if (sockets === undefined || reader !== String(pid)) return false;
   if (sockets === '1') return true;
-  throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(sockets)}`);
+  const sentence = 'must be 1, since one socket is served';
+  throw new ConfigurationError(`LISTEN_FDS ${sentence}, not ${quote(sockets)}`);
 }
 
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */

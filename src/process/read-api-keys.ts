@@ -115,7 +115,7 @@ export async function readApiKeysFile(path: string): Promise<string> {
 function parseKeysFile(name: string, text: string, errors: OptionError[]): readonly LocatedKey[] {
   const keys: LocatedKey[] = [];
   const earlier = errors.length;
-  const lines = text.split('\n', MAX_LINES + 1);
+  const lines = text.replace(/\n$/, '').split('\n', MAX_LINES + 1);
   if (lines.length > MAX_LINES) throw new Error(`it has more than ${MAX_LINES} lines`);
   for (const [index, untrimmed] of lines.entries()) {
     const line = untrimmed.trim();

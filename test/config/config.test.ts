@@ -240,13 +240,13 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
 });
 
 test('The first twenty mistakes of an API keys file are reported, and how many more', async () => {
-  const { mistakes } = await readFile('a b\n'.repeat(9_999));
+  const { mistakes } = await readFile('a b\n'.repeat(10_000));
   assert.equal(mistakes.length, 21);
   assert.equal(mistakes[19], `line 20 of --api-keys-file ${LINE}`);
-  assert.equal(mistakes[20], '9979 more are wrong');
+  assert.equal(mistakes[20], '9980 more are wrong');
   assert.equal((await readFile('a\n'.repeat(900))).mistakes.length, 21);
   // To read more would occupy the process for seconds.
-  const tooLong = await readFile('a b\n'.repeat(10_000));
+  const tooLong = await readFile('a b\n'.repeat(10_001));
   assert.deepEqual(tooLong.mistakes, [
     '--api-keys-file cannot be read: it has more than 10000 lines',
   ]);

@@ -5,15 +5,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { testWrongOptions, withoutStore } from '../embedding/wrong-options.ts';
 import { assertDisguisesRefused, mistakesIn, testMistakes, testOptions } from './read.ts';
 
+/** A file that exists. */
+const FILE = fileURLToPath(import.meta.url);
+
 const ON_ETCD = {
-  PETSTORE_ETCD_CA_FILE: 'ca.pem',
-  PETSTORE_ETCD_CERT_FILE: 'cert.pem',
-  PETSTORE_ETCD_KEY_FILE: 'key.pem',
+  PETSTORE_ETCD_CA_FILE: FILE,
+  PETSTORE_ETCD_CERT_FILE: FILE,
+  PETSTORE_ETCD_KEY_FILE: FILE,
   PETSTORE_ETCD_USER: 'pets',
-  PETSTORE_ETCD_PASSWORD_FILE: 'password',
+  PETSTORE_ETCD_PASSWORD_FILE: FILE,
   PETSTORE_MEMORY: 'off',
   // The greatest limit on etcd.
   PETSTORE_BODY_LIMIT: '1048576',
@@ -26,8 +30,8 @@ testOptions([
     {
       etcd: {
         endpoints: ['https://a:2379', 'https://b:2379'],
-        ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
-        ...{ user: 'pets', passwordFile: 'password' },
+        ...{ prefix: 'shop/', caFile: FILE, certFile: FILE, keyFile: FILE },
+        ...{ user: 'pets', passwordFile: FILE },
       },
       bodyLimitBytes: 1_048_576,
     },
@@ -64,10 +68,14 @@ testMistakes([
     ['USER', 'PASSWORD_FILE'],
     ['PASSWORD_FILE', 'USER'],
   ].map(([one, other]) => {
-    const given = `PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_${one}=x`;
+    const given = `PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_${one}=${FILE}`;
     return [given, `PETSTORE_ETCD_${one} requires PETSTORE_ETCD_${other}`] as const;
   }),
-  [`${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`, 'PETSTORE_ETCD_CA_FILE requires an https:// endpoint'],
+  [`${ETCD} PETSTORE_ETCD_CA_FILE=${FILE}`, 'PETSTORE_ETCD_CA_FILE requires an https:// endpoint'],
+  [
+    'PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_CA_FILE=none.pem',
+    "PETSTORE_ETCD_CA_FILE cannot be read: ENOENT: no such file or directory, open 'none.pem'",
+  ],
   ...['x', '1048577', '5242881'].map((limit) => {
     const shown = limit === 'x' ? '"x"' : limit;
     const mistake = `must be an integer from 1 to 1048576 on etcd, not ${shown}`;
@@ -76,7 +84,7 @@ testMistakes([
 ]);
 
 test('What is wrong with options of etcd is found without its endpoints, too', async () => {
-  const env = { PETSTORE_ETCD_PREFIX: 'a', PETSTORE_ETCD_CERT_FILE: 'x' };
+  const env = { PETSTORE_ETCD_PREFIX: 'a', PETSTORE_ETCD_CERT_FILE: FILE };
   assert.deepEqual(await mistakesIn(env, []), [
     'PETSTORE_ETCD_PREFIX must be visible ASCII characters that end in a slash, not "a"',
     NO_ETCD,

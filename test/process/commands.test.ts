@@ -271,6 +271,17 @@ test('make-key prints another API key each time, and its line, with the name and
   assert.equal(keys.size, lines.length);
 });
 
+test(
+  'A command whose output cannot be written says so, and exits with 1',
+  { skip: !fs.existsSync('/dev/full') },
+  () => {
+    const script = '"$0" "$1" make-key shop > /dev/full';
+    const { status, text } = run('sh', ['-c', script, process.execPath, SERVER_JS]);
+    assert.equal(text, 'petstore: Standard output: ENOSPC: no space left on device, write\n');
+    assert.equal(status, 1);
+  },
+);
+
 test('The way back to release 2 that the changelog shows makes a file that this release reads, too', async () => {
   const [recipe = ''] =
     /sed -E '.*' pets\.json > other\.json/.exec(readText('src/CHANGELOG.md')) ?? [];

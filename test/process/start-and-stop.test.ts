@@ -449,7 +449,7 @@ test('One socket is inherited, if it is for this process', async (t) => {
   const supervisor = openSupervisor(t);
   const two = supervisor.start(['--memory'], { LISTEN_FDS: '2' });
   const line = /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/;
-  await assertRefused(two, line);
+  await assertRefused(two, line, 2);
   for (const env of [{ LISTEN_FDS: '2', LISTEN_PID: '1' }, { LISTEN_PID: '1' }]) {
     const service = startFor(t, MEMORY, { env });
     assert.notEqual(Number(new URL(await service.ready()).port), supervisor.port);

@@ -3,9 +3,10 @@
  * returns all errors in them together.
  */
 
+import { readFileSync } from 'node:fs';
 import { integer } from '../../core/app/service-options.ts';
 import { isObject } from '../../core/base/exact-json.ts';
-import type { Logger } from '../../core/base/logger.ts';
+import { messageOf, type Logger } from '../../core/base/logger.ts';
 import {
   memberErrors,
   mustBe,
@@ -52,12 +53,23 @@ const MAX_ENDPOINTS = 100;
 
 const nonEmpty = matching('a non-empty string', /[^]/);
 
+/** The check of a file that is read again later, so its content is not kept. */
+const aReadableFile: Check = (value, option) => {
+  const errors = nonEmpty(value, option);
+  try {
+    if (errors.length === 0) readFileSync(value as string);
+    return errors;
+  } catch (error) {
+    return [{ option, sentence: `cannot be read: ${messageOf(error)}` }];
+  }
+};
+
 const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
   endpoints: endpointErrors,
   // At most 200 characters.
   prefix: matching('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
-  ...{ caFile: nonEmpty, certFile: nonEmpty, keyFile: nonEmpty },
-  ...{ user: nonEmpty, passwordFile: nonEmpty },
+  ...{ caFile: aReadableFile, certFile: aReadableFile, keyFile: aReadableFile },
+  ...{ user: nonEmpty, passwordFile: aReadableFile },
 };
 
 /** What a program adds to the options in ClusterOptions. */

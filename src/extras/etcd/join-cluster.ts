@@ -13,7 +13,6 @@
  * member under two names counts once.
  */
 
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../core/base/logger.ts';
 import { assertNoErrors } from '../../core/base/option-error.ts';
@@ -37,11 +36,10 @@ export async function joinCluster(
   needed: 'half' | 'all' = 'half',
 ): Promise<StartDeps> {
   assertNoErrors(etcdErrors(options));
-  const { endpoints, passwordFile, clock = etcdClock, signal, calls } = options;
-  // A missing file, or one that is not a certificate, would fail only with the first connection.
+  const { endpoints, clock = etcdClock, signal, calls } = options;
+  // A file that is not a certificate would fail only with the first connection.
   try {
     createSecureContext(readCertificates(options));
-    if (passwordFile !== undefined) readFileSync(passwordFile);
   } catch (error) {
     throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
   }

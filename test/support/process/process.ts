@@ -200,12 +200,12 @@ export function logged({ stderr, wrote }: Process, text: string): Promise<void> 
 }
 
 /** Checks that a process does not start: it prints the reason in one line, and exits with 1. */
-export async function assertRefused(service: Process, line: RegExp): Promise<void> {
+export async function assertRefused(service: Process, line: RegExp, code = 1): Promise<void> {
   const serves = service.ready().then(
     () => 'It serves',
     () => service.exit(),
   );
-  assert.equal(await serves, 1);
+  assert.equal(await serves, code);
   assert.match(service.stderr(), line);
   assert.equal(service.stderr().split('\n').length, 2, service.stderr());
   assert.equal(service.stdout(), '');
