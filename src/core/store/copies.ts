@@ -171,8 +171,8 @@ function isDerived(path: string, dataFile: string): boolean {
 }
 
 /**
- * Resolves with the path of a file, with symbolic links followed. Rejects if there is none, and like
- * a start if its pets are in a saved file.
+ * Resolves with the path of a file, with symbolic links followed. Rejects if there is none; if a
+ * saved file exists, as a start does.
  */
 async function existing(disk: Disk, path: string): Promise<string> {
   const file = await disk.resolve(path).catch(() => path);
