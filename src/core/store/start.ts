@@ -268,12 +268,12 @@ export async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
   const saved = await filesBeside(deps, SAVED);
   if (saved.length === 0) return;
   const own = await factsOf(deps, deps.path);
-  const texts = [own.text];
-  for (const path of saved) texts.push((await factsOf(deps, path)).text);
-  const facts = texts.join('; ');
-  throw new Error(
-    `Pets were saved to another file. Nothing was changed. ${facts}. ${ADVICE[own.state]}`,
-  );
+  const others = [];
+  for (const path of saved) others.push(await factsOf(deps, path));
+  const facts = [own, ...others].map(({ text }) => text).join('; ');
+  const isUsable = others.some(({ state }) => state === 'readable');
+  const advice = (isUsable ? ADVICE : ADVICE_IF_UNREADABLE)[own.state];
+  throw new Error(`Pets were saved to another file. Nothing was changed. ${facts}. ${advice}`);
 }
 
 /** What to do, by the state of the data file: what does not exist cannot be gone on with. */
@@ -284,6 +284,13 @@ const ADVICE = {
     'Move the saved file away, to go on with the data file; or move the data file away, and give ' +
     'the saved file its name',
 } as const;
+
+/** What to do if no saved file can be read: with its name a start would be refused, too. */
+const ADVICE_IF_UNREADABLE: Readonly<Record<keyof typeof ADVICE, string>> = {
+  missing: 'Mend the saved file, and give it the name of the data file; or use a backup',
+  unreadable: 'Mend one of the files, or use a backup, and move the others away',
+  readable: 'Move the saved file away, to go on with the data file; or mend the saved file first',
+};
 
 /** Returns what a file has, as a sentence, too. */
 async function factsOf(
