@@ -26,7 +26,7 @@ const MAX_TEXT_LENGTH = 4096;
  * stopped: `docker logs` that nobody reads, a terminal after Ctrl+S.
  */
 export class LineWriter {
-  /** How many lines were dropped. */
+  /** How many lines were dropped, or could not be written, for example to a full disk. */
   dropped = 0;
   readonly #stream: Writable & { readonly fd?: number };
   readonly #onResume: (dropped: number) => void;
@@ -42,7 +42,9 @@ export class LineWriter {
 
   write(line: string): void {
     if (this.#stream.writableLength <= MAX_WAITING) {
-      this.#stream.write(`${line}\n`);
+      this.#stream.write(`${line}\n`, (error) => {
+        if (error) this.dropped += 1;
+      });
       return;
     }
     const before = this.dropped;

@@ -265,3 +265,12 @@ test('At most 1 MiB waits for the reader of the log; the rest is dropped, counte
   lines.write(line);
   assert.deepEqual([written.length, lines.dropped], [1_060_000, 895]);
 });
+
+test('A line of the log that its disk does not take counts as dropped', async () => {
+  const disk = new Writable({ write: (_line, _encoding, done) => done(new Error('ENOSPC')) });
+  disk.on('error', () => undefined);
+  const lines = new LineWriter(disk, () => undefined);
+  lines.write('line');
+  await new Promise(setImmediate);
+  assert.equal(lines.dropped, 1);
+});

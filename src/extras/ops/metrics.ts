@@ -159,7 +159,7 @@ function readMetrics(
         tryTo(() => runtime?.failedKeyReloads?.()),
       ],
       petstore_log_dropped_lines_total: [
-        'Lines of the log that were dropped, since its reader had stopped',
+        'Lines of the log that its reader or its disk did not take',
         tryTo(() => runtime?.droppedLogLines?.()),
       ],
       process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
