@@ -1,5 +1,5 @@
 /** The version in package.json, repeated here because dist runs without that file. */
-export const VERSION = '3.0.0-dev';
+export const VERSION = '3.0.0';
 
 /**
  * Returns why a version of Node.js is not supported, or undefined if it is. The versions are those
