@@ -4,13 +4,19 @@
  */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { testWrongOptions, withoutStore } from '../embedding/wrong-options.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { assertDisguisesRefused, mistakesIn, testMistakes, testOptions } from './read.ts';
 
-/** A file that exists. */
-const FILE = fileURLToPath(import.meta.url);
+/** A file that has a certificate and its private key. */
+const FILE = join(tempDir({ after }), 'both.pem');
+writeFileSync(FILE, CERTIFICATE_PEM + KEY_PEM);
+const NO_PEM = fileURLToPath(import.meta.url);
 
 const ON_ETCD = {
   PETSTORE_ETCD_CA_FILE: FILE,
@@ -76,6 +82,17 @@ testMistakes([
     'PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_CA_FILE=none.pem',
     "PETSTORE_ETCD_CA_FILE cannot be read: ENOENT: no such file or directory, open 'none.pem'",
   ],
+  ...(
+    [
+      ['CA_FILE', 'a certificate (PEM)', ''],
+      ['CERT_FILE', 'a certificate (PEM)', ` PETSTORE_ETCD_KEY_FILE=${FILE}`],
+      ['KEY_FILE', 'a private key (PEM) without a passphrase', ` PETSTORE_ETCD_CERT_FILE=${FILE}`],
+    ] as const
+  ).map(([one, expected, others]) => {
+    const given = `PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_${one}=${NO_PEM}${others}`;
+    const mistake = `must be a file with ${expected}, not "${NO_PEM}"`;
+    return [given, `PETSTORE_ETCD_${one} ${mistake}`] as const;
+  }),
   ...['x', '1048577', '5242881'].map((limit) => {
     const shown = limit === 'x' ? '"x"' : limit;
     const mistake = `must be an integer from 1 to 1048576 on etcd, not ${shown}`;

@@ -3,6 +3,7 @@
  * returns all errors in them together.
  */
 
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { integer } from '../../core/app/service-options.ts';
 import { isObject } from '../../core/base/exact-json.ts';
@@ -53,23 +54,41 @@ const MAX_ENDPOINTS = 100;
 
 const nonEmpty = matching('a non-empty string', /[^]/);
 
-/** The check of a file that is read again later, so its content is not kept. */
-const aReadableFile: Check = (value, option) => {
-  const errors = nonEmpty(value, option);
-  try {
-    if (errors.length === 0) readFileSync(value as string);
-    return errors;
-  } catch (error) {
-    return [{ option, sentence: `cannot be read: ${messageOf(error)}` }];
-  }
-};
+/**
+ * Returns the check of a file that is read again later, so its content is not kept. `parse` throws
+ * if the content is not as expected.
+ */
+function aFile(expected = '', parse: (content: Buffer) => unknown = () => undefined): Check {
+  return (value, option) => {
+    const errors = nonEmpty(value, option);
+    if (errors.length > 0) return errors;
+    let content: Buffer;
+    try {
+      content = readFileSync(value as string);
+    } catch (error) {
+      return [{ option, sentence: `cannot be read: ${messageOf(error)}` }];
+    }
+    try {
+      parse(content);
+      return [];
+    } catch {
+      return [mustBe(option, `a file with ${expected}`, value)];
+    }
+  };
+}
+
+/** node:tls ignores a file of authorities without a certificate in it. */
+const aCertificate = aFile('a certificate (PEM)', (pem) => new X509Certificate(pem.toString()));
 
 const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
   endpoints: endpointErrors,
   // At most 200 characters.
   prefix: matching('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
-  ...{ caFile: aReadableFile, certFile: aReadableFile, keyFile: aReadableFile },
-  ...{ user: nonEmpty, passwordFile: aReadableFile },
+  caFile: aCertificate,
+  certFile: aCertificate,
+  keyFile: aFile('a private key (PEM) without a passphrase', createPrivateKey),
+  user: nonEmpty,
+  passwordFile: aFile(),
 };
 
 /** What a program adds to the options in ClusterOptions. */

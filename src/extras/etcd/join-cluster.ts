@@ -37,11 +37,11 @@ export async function joinCluster(
 ): Promise<StartDeps> {
   assertNoErrors(etcdErrors(options));
   const { endpoints, clock = etcdClock, signal, calls } = options;
-  // A file that is not a certificate would fail only with the first connection.
+  // A key of another certificate would fail only with the first connection.
   try {
     createSecureContext(readCertificates(options));
   } catch (error) {
-    throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
+    throw new Error(`The certificates for etcd cannot be used: ${messageOf(error)}`);
   }
   if (calls !== undefined) return { calls, clock, signal };
   const neededCount = needed === 'all' ? endpoints.length : Math.ceil(endpoints.length / 2);

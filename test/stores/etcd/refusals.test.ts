@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
@@ -243,8 +244,11 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     const { endpoints, members } = await startCluster(t, { size: 1, args, isSecure: true });
     const options = { endpoints, caFile: ca, certFile, keyFile };
     await init(options);
+    const { privateKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const otherKey = fileOf('other', other.export({ type: 'pkcs8', format: 'pem' }) as string);
     const refused = [
       [{ caFile: undefined }, /for 10 seconds: .*certificate/],
+      [{ keyFile: otherKey }, /^Error: The certificates for etcd cannot be used: .*mismatch/],
       [{ certFile: undefined, keyFile: undefined }, /the member requires a client certificate/],
       [
         { certFile: fileOf('expired', EXPIRED_PEM) },
