@@ -1,7 +1,6 @@
 /** What a store measures of its creates: how they fail, and the commits that they share. */
 
-import { Histogram } from '../base/histogram.ts';
-import type { Measurement } from '../base/measurement.ts';
+import { Histogram, row, type Measurement } from '../base/measurement.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../pets/pet-store.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
 
@@ -35,22 +34,13 @@ export class CreateFigures {
   /** Returns these figures, and those of the queue and of the idempotency keys. */
   measurements(queueLength: number, keys: IdempotencyKeys): readonly Measurement[] {
     return [
-      row('counter', 'refused_creates_total', 'Creates that were refused', this.#refused),
-      row('counter', 'unknown_creates_total', 'Creates with unknown outcome', this.#unknown),
-      row('counter', 'evicted_idempotency_keys_total', 'Keys dropped for room', keys.evicted),
-      row('gauge', 'idempotency_keys', 'Idempotency keys in memory', keys.length),
-      row('gauge', 'queue_length', 'Creates that wait for a commit', queueLength),
-      row('histogram', 'commit_pets', 'Pets in a commit', this.#commitPets),
-      row('histogram', 'commit_duration_seconds', 'Time of a commit', this.#commitSeconds),
+      row('counter', 'store_refused_creates_total', 'Creates that were refused', this.#refused),
+      row('counter', 'store_unknown_creates_total', 'Creates with unknown outcome', this.#unknown),
+      row('counter', 'store_evicted_idempotency_keys_total', 'Keys dropped for room', keys.evicted),
+      row('gauge', 'store_idempotency_keys', 'Idempotency keys in memory', keys.length),
+      row('gauge', 'store_queue_length', 'Creates that wait for a commit', queueLength),
+      row('histogram', 'store_commit_pets', 'Pets in a commit', this.#commitPets),
+      row('histogram', 'store_commit_duration_seconds', 'Time of a commit', this.#commitSeconds),
     ];
   }
-}
-
-function row(
-  type: Measurement['type'],
-  name: string,
-  help: string,
-  value: Measurement['value'],
-): Measurement {
-  return { type, name: `petstore_store_${name}`, help, value };
 }

@@ -30,7 +30,7 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import type { Measurement } from '../base/measurement.ts';
+import { row, type Measurement } from '../base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
@@ -228,13 +228,8 @@ export class FileStore implements PetStore {
   measurements(): readonly Measurement[] {
     const rows = this.#figures.measurements(this.#queue.length, this.#tables.keys);
     if (this.#state.name !== 'working') return rows;
-    const length: Measurement = {
-      type: 'gauge',
-      name: 'petstore_store_data_file_bytes',
-      help: 'Length of the data file',
-      value: this.#state.file.sizeBytes,
-    };
-    return [...rows, length];
+    const { sizeBytes } = this.#state.file;
+    return [...rows, row('gauge', 'store_data_file_bytes', 'Length of the data file', sizeBytes)];
   }
 
   /** Where all acknowledged pets are. */

@@ -29,7 +29,7 @@
  * three seconds after the store began to close.
  */
 
-import type { Measurement } from '../../core/base/measurement.ts';
+import { row, type Measurement } from '../../core/base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../../core/base/logger.ts';
 import type { NewPet, StoredPet } from '../../core/pets/pet.ts';
 import {
@@ -212,26 +212,14 @@ export class EtcdStore implements PetStore {
 
   measurements(): readonly Measurement[] {
     const { calls, log } = this.#deps;
+    const { conflicts } = this.#proposer;
+    const { seconds } = this.#barrier;
+    const counts = calls.counts.map(({ value, ...labels }) => ({ labels, value }));
     return [
       ...this.#figures.measurements(this.#waiting.size, log.keys),
-      {
-        type: 'counter',
-        name: 'petstore_etcd_calls_total',
-        help: 'Calls to etcd, by purpose, result and endpoint',
-        value: calls.counts.map(({ value, ...labels }) => ({ labels, value })),
-      },
-      {
-        type: 'counter',
-        name: 'petstore_etcd_conflicts_total',
-        help: 'Slots that another process took first',
-        value: this.#proposer.conflicts,
-      },
-      {
-        type: 'histogram',
-        name: 'petstore_etcd_barrier_duration_seconds',
-        help: 'Wait of reads for etcd',
-        value: this.#barrier.seconds,
-      },
+      row('counter', 'etcd_calls_total', 'Calls to etcd, by purpose, result and endpoint', counts),
+      row('counter', 'etcd_conflicts_total', 'Slots that another process took first', conflicts),
+      row('histogram', 'etcd_barrier_duration_seconds', 'Wait of reads for etcd', seconds),
     ];
   }
 

@@ -16,7 +16,7 @@
  * The barrier tries until a catch-up ends. How long a read waits is up to the store.
  */
 
-import { Histogram } from '../../core/base/histogram.ts';
+import { Histogram } from '../../core/base/measurement.ts';
 import { retried, type EtcdClock } from './calls.ts';
 
 const SECONDS_BOUNDS: readonly number[] = [

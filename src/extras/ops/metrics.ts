@@ -9,8 +9,7 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServiceView } from '../../core/app/service-options.ts';
-import { Histogram } from '../../core/base/histogram.ts';
-import type { LabelledSample, Measurement } from '../../core/base/measurement.ts';
+import { Histogram, type LabelledSample, type Measurement } from '../../core/base/measurement.ts';
 import { VERSION } from '../../core/base/version.ts';
 import type { Exchange } from '../../core/http/handle-request.ts';
 import { textResponse } from '../../core/http/http-response.ts';
