@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { testPetStoreContract, type OpenStore } from '../src/extras/contract/pet-store-contract.ts';
 import { stringifyPet, type NewPet, type Pet, type StoredPet } from '../src/core/pets/pet.ts';
 import type { CreateOnceResult, PetStore } from '../src/core/pets/pet-store.ts';
-import { parsePet } from '../src/core/pets/pet-text.ts';
+import { formatMembers, parsePet } from '../src/core/pets/pet-text.ts';
 import { replayedPet } from '../src/core/store/idempotency-keys.ts';
 import { createMemoryStore } from '../src/core/store/memory-store.ts';
 import { runNode } from './support/process/process.ts';
@@ -147,7 +147,9 @@ function storageOf(breaks: Breaks): OpenStore {
       },
       async createOnce(newPet, key) {
         const old = kept.find((one) => one.key === key);
-        if (old !== undefined) return { pet: replayedPet(old.pet, newPet), isReplayed: true };
+        if (old !== undefined) {
+          return { pet: replayedPet(old.pet, formatMembers(newPet)), isReplayed: true };
+        }
         const created = await memory.createOnce(newPet, key);
         if (!created.isReplayed) kept.push({ pet: created.pet, key });
         return created;

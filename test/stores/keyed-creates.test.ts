@@ -9,6 +9,7 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../../src/core/pets/pet-store.ts';
+import { formatMembers } from '../../src/core/pets/pet-text.ts';
 import { CommitQueue } from '../../src/core/store/commit-queue.ts';
 import { KeyedCreates } from '../../src/core/store/keyed-creates.ts';
 import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
@@ -37,8 +38,9 @@ for (const error of [new StoreUnavailableError('refused'), new OutcomeUnknownErr
       store();
       throw error;
     };
-    const { pet, isReplayed } = await keyed.createOnce(REX, KEY, 1, create);
+    const { pet, isReplayed } = await keyed.createOnce(formatMembers(REX), KEY, create);
     assert.deepEqual([pet.id, isReplayed], [1n, true]);
-    await assert.rejects(keyed.createOnce({ ...REX, name: 'Tom' }, KEY, 1, create), KeyReusedError);
+    const other = formatMembers({ ...REX, name: 'Tom' });
+    await assert.rejects(keyed.createOnce(other, KEY, create), KeyReusedError);
   });
 }

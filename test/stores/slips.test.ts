@@ -56,9 +56,9 @@ const refusals = new WeakMap<KeyedCreates, Map<string, Error>>();
 const remembersRefusals = inClass(KeyedCreates, 'createOnce', (createOnce, self) => {
   const refused = refusals.get(self) ?? new Map<string, Error>();
   refusals.set(self, refused);
-  return async (newPet, key, ...rest) => {
+  return async (members, key, create) => {
     if (refused.has(key)) throw refused.get(key)!;
-    return createOnce(newPet, key, ...rest).catch((error: Error) => {
+    return createOnce(members, key, create).catch((error: Error) => {
       refused.set(key, error);
       throw error;
     });
@@ -66,7 +66,7 @@ const remembersRefusals = inClass(KeyedCreates, 'createOnce', (createOnce, self)
 });
 
 const storesEach = inClass(KeyedCreates, 'createOnce', () => async (...args) => {
-  return { pet: await args[3](), isReplayed: false };
+  return { pet: await args[2](), isReplayed: false };
 });
 
 const triesAgain = inClass(KeyedCreates, 'createOnce', (createOnce) => async (...args) => {

@@ -45,7 +45,10 @@ export function readNewPet({ name, categoryId, status }: NewPet): NewPet {
   return status === undefined ? { name, categoryId } : { name, categoryId, status };
 }
 
-/** Returns the members of a NewPet as in a Pet's text. Throws InvalidPetError. */
+/**
+ * Returns the members of a NewPet as in a Pet's text. Reads each value once, and throws
+ * InvalidPetError.
+ */
 export function formatMembers({ name, categoryId, status }: NewPet): string {
   // A program in JavaScript may pass anything.
   const invalid: string[] = [];

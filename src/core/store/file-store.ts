@@ -46,7 +46,6 @@ import {
   type StoredPage,
   type WherePetsAre,
 } from '../pets/pet-store.ts';
-import { readNewPet } from '../pets/pet-text.ts';
 import {
   CommitQueue,
   petsOf,
@@ -205,15 +204,13 @@ export class FileStore implements PetStore {
   }
 
   async create(newPet: NewPet): Promise<StoredPet> {
-    return this.#figures.count(this.#create(queuedCreate(readNewPet(newPet))));
+    return this.#figures.count(this.#create(queuedCreate(newPet)));
   }
 
   async createOnce(newPet: NewPet, key: KeyHash): Promise<CreateOnceResult> {
-    const values = readNewPet(newPet);
-    const queued = queuedCreate(values, key);
+    const queued = queuedCreate(newPet, key);
     const create = (): Promise<StoredPet> => this.#create(queued);
-    const bytes = Buffer.byteLength(queued.members);
-    return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
+    return this.#figures.count(this.#keyed.createOnce(queued.members, key, create));
   }
 
   unreadiness(): string | undefined {

@@ -10,9 +10,9 @@
  */
 
 import type { Clock } from '../base/system.ts';
-import type { NewPet, StoredPet } from '../pets/pet.ts';
+import type { StoredPet } from '../pets/pet.ts';
 import { KeyReusedError } from '../pets/pet-store.ts';
-import { parsePet } from '../pets/pet-text.ts';
+import { formatPet } from '../pets/pet-text.ts';
 
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/operations.ts). */
 export type KeyHash = string;
@@ -86,12 +86,9 @@ function flat(key: KeyHash): KeyHash {
 
 /**
  * Returns `pet`, which the key stored. Throws KeyReusedError unless the new pet has the same
- * values; its JSON text may differ.
+ * values, and so, as formatMembers writes them, the same members.
  */
-export function replayedPet(pet: StoredPet, newPet: NewPet): StoredPet {
-  const { name, categoryId, status } = parsePet(pet.text);
-  const isSame =
-    name === newPet.name && categoryId === newPet.categoryId && status === newPet.status;
-  if (isSame) return pet;
+export function replayedPet(pet: StoredPet, members: string): StoredPet {
+  if (pet.text === formatPet(pet.id, members)) return pet;
   throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }

@@ -11,7 +11,7 @@
  * doubt whether an earlier one has stored the key: then its outcome is unknown, too.
  */
 
-import type { NewPet, StoredPet } from '../pets/pet.ts';
+import type { StoredPet } from '../pets/pet.ts';
 import {
   OutcomeUnknownError,
   StoreUnavailableError,
@@ -42,33 +42,32 @@ export class KeyedCreates {
   }
 
   /**
-   * Resolves with the pet that the key has stored, or calls `create` to store one, of about `bytes`
-   * bytes. Rejects with KeyReusedError if that is another pet, and as the create does.
+   * Resolves with the pet that the key has stored, or calls `create` to store one with these
+   * members. Rejects with KeyReusedError if that is another pet, and as the create does.
    */
   async createOnce(
-    newPet: NewPet,
+    members: string,
     key: KeyHash,
-    bytes: number,
     create: () => Promise<StoredPet>,
   ): Promise<CreateOnceResult> {
-    const stored = this.#find(newPet, key);
+    const stored = this.#find(members, key);
     if (stored !== undefined) return stored;
     try {
       const earlier = this.#inProgress.get(key);
       if (earlier === undefined) return { pet: await this.#run(key, create()), isReplayed: false };
-      return { pet: replayedPet(await this.#outcomeOf(earlier, bytes), newPet), isReplayed: true };
+      return await this.#replayOf(earlier, members);
     } catch (error) {
       const isRefused = error instanceof StoreUnavailableError;
       if (!isRefused && !(error instanceof OutcomeUnknownError)) throw error;
-      const storedMeanwhile = this.#find(newPet, key);
+      const storedMeanwhile = this.#find(members, key);
       if (storedMeanwhile !== undefined) return storedMeanwhile;
       throw (isRefused ? this.#doubtOf(key) : undefined) ?? error;
     }
   }
 
-  #find(newPet: NewPet, key: KeyHash): CreateOnceResult | undefined {
+  #find(members: string, key: KeyHash): CreateOnceResult | undefined {
     const stored = findStored(this.#tables, key);
-    return stored && { pet: replayedPet(stored, newPet), isReplayed: true };
+    return stored && { pet: replayedPet(stored, members), isReplayed: true };
   }
 
   async #run(key: KeyHash, creating: Promise<StoredPet>): Promise<StoredPet> {
@@ -80,14 +79,15 @@ export class KeyedCreates {
     }
   }
 
-  async #outcomeOf(earlier: Promise<StoredPet>, bytes: number): Promise<StoredPet> {
+  /** Waits for an earlier create with the key. */
+  async #replayOf(earlier: Promise<StoredPet>, members: string): Promise<CreateOnceResult> {
     // Not refused: the earlier one may still be stored.
     if (this.#queue.isFull) {
       throw new OutcomeUnknownError('An earlier create with the key is in progress');
     }
-    const release = this.#queue.hold(bytes);
+    const release = this.#queue.hold(Buffer.byteLength(members));
     try {
-      return await earlier;
+      return { pet: replayedPet(await earlier, members), isReplayed: true };
     } finally {
       release();
     }

@@ -5,9 +5,9 @@
  */
 
 import { systemClock } from '../base/system.ts';
-import type { NewPet, StoredPet } from '../pets/pet.ts';
+import type { StoredPet } from '../pets/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../pets/pet-store.ts';
-import { formatMembers, formatPet, readNewPet } from '../pets/pet-text.ts';
+import { formatMembers, formatPet } from '../pets/pet-text.ts';
 import { IdempotencyKeys, KEY_LIFETIME_MS, replayedPet } from './idempotency-keys.ts';
 import { PetTable } from './pet-table.ts';
 import { findStored } from './tables.ts';
@@ -18,21 +18,21 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
   const keys = new IdempotencyKeys(systemClock);
   let isClosed = false;
   for (const pet of startingPets) pets.append(pet);
-  const add = (values: NewPet): StoredPet => {
+  const add = (members: string): StoredPet => {
     if (isClosed) throw new StoreUnavailableError(CLOSED);
     if (!pets.hasIdsFor(1)) throw new StoreUnavailableError(NO_ID_LEFT);
     const id = pets.lastId + 1n;
-    const pet = { id, text: formatPet(id, formatMembers(values)) };
+    const pet = { id, text: formatPet(id, members) };
     pets.append(pet);
     return pet;
   };
   return {
-    create: async (newPet) => add(readNewPet(newPet)),
+    create: async (newPet) => add(formatMembers(newPet)),
     async createOnce(newPet, key) {
-      const values = readNewPet(newPet);
+      const members = formatMembers(newPet);
       const stored = findStored({ pets, keys }, key);
-      if (stored !== undefined) return { pet: replayedPet(stored, values), isReplayed: true };
-      const pet = add(values);
+      if (stored !== undefined) return { pet: replayedPet(stored, members), isReplayed: true };
+      const pet = add(members);
       keys.add(key, pet.id, systemClock.now() + KEY_LIFETIME_MS);
       return { pet, isReplayed: false };
     },

@@ -43,7 +43,6 @@ import {
   type PetStore,
   type StoredPage,
 } from '../../core/pets/pet-store.ts';
-import { readNewPet } from '../../core/pets/pet-text.ts';
 import { CommitQueue, type Outcome, type QueuedCreate } from '../../core/store/commit-queue.ts';
 import { CreateFigures } from '../../core/store/create-figures.ts';
 import { FailureReport } from '../../core/base/failure-report.ts';
@@ -194,15 +193,13 @@ export class EtcdStore implements PetStore {
   }
 
   async create(newPet: NewPet): Promise<StoredPet> {
-    return this.#figures.count(this.#create(fittingCreate(readNewPet(newPet))));
+    return this.#figures.count(this.#create(fittingCreate(newPet)));
   }
 
   async createOnce(newPet: NewPet, key: KeyHash): Promise<CreateOnceResult> {
-    const values = readNewPet(newPet);
-    const queued = fittingCreate(values, key);
+    const queued = fittingCreate(newPet, key);
     const create = (): Promise<StoredPet> => this.#create(queued);
-    const bytes = Buffer.byteLength(queued.members);
-    return this.#figures.count(this.#keyed.createOnce(values, key, bytes, create));
+    return this.#figures.count(this.#keyed.createOnce(queued.members, key, create));
   }
 
   unreadiness(): string | undefined {

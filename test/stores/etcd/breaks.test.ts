@@ -119,19 +119,19 @@ const lookOnce = inClass(IdempotencyKeys, 'find', (find, self) => (key) => {
 });
 
 const createAtOnce = inClass(KeyedCreates, 'createOnce', () => async (...args) => {
-  return { pet: await args[3](), isReplayed: false };
+  return { pet: await args[2](), isReplayed: false };
 });
 
 /** A refused create is refused, whatever became of an earlier one with its key. */
 const forgetDoubt = inClass(KeyedCreates, 'createOnce', (createOnce) => async (...args) => {
-  const [newPet, key, bytes, create] = args;
+  const [members, key, create] = args;
   let failure: unknown;
   const failing = (): ReturnType<typeof create> =>
     create().catch((error: unknown) => {
       failure = error;
       throw error;
     });
-  return createOnce(newPet, key, bytes, failing).catch((error: unknown) => {
+  return createOnce(members, key, failing).catch((error: unknown) => {
     throw failure ?? error;
   });
 });
