@@ -71,7 +71,7 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
   const { disk, path, logger } = deps;
   // Fails if the longest name of the store's files is too long for the file system.
   disk.stat(savedPath(path, new Date(0)));
-  await assertNoSavedFile(deps);
+  await assertNoPetsBeside(deps);
   let opened: Opened | undefined;
   for (let looks = 0; opened === undefined; looks += 1) {
     if (looks === MAX_LOOKS) throw new Error(`${path} ${UNKNOWN_FILE}`);
@@ -81,7 +81,12 @@ export async function openDataFile(deps: StoreDeps): Promise<Opened> {
   }
   try {
     // Only now: if there is no room for a new file, release 2 can still go on.
-    await setOldJournalAside(deps);
+    const journal = await findOldJournal(deps);
+    if (journal !== undefined) {
+      await disk.rename(journal, `${journal}.old`);
+      const event = 'Renamed the journal of release 2, whose idempotency keys are forgotten';
+      logger('info', event, { file: `${journal}.old` });
+    }
     if (!(await syncFolders(disk, path))) {
       const event = 'This file system syncs no folder: a power failure may undo a rename';
       logger('warn', event, { folder: dirname(path) });
@@ -132,7 +137,6 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   // Before it is read: what another process writes from then on is noticed.
   const known = locked.stat();
   const content = await readDataFile(path, locked, deps);
-  await findOldJournal(deps);
   await removeUnfinished(deps, locked);
   const tables = { pets: content.pets, keys: content.keys };
   // That a file has more keys than are kept is no loss.
@@ -172,13 +176,6 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
 /** Makes a file without pets, or resolves with undefined if another process has just made one. */
 async function makeFile(deps: StoreDeps): Promise<Opened | undefined> {
   const { disk, path, logger } = deps;
-  const journal = `${path}.journal`;
-  if (disk.stat(journal) !== undefined) {
-    throw new Error(
-      `There is no data file ${path}, but ${journal} of release 2 exists. Nothing was changed. ` +
-        'Put the data file back, or move the journal away, to start without pets',
-    );
-  }
   const tables = emptyTables(deps);
   try {
     const file = await createDataFile(deps, tables, {
@@ -222,23 +219,21 @@ async function removeUnfinished(deps: StoreDeps, locked: DiskFile): Promise<void
   }
 }
 
-/** Renames the journal of release 2, whose keys are forgotten. Rejects if it has pets. */
-async function setOldJournalAside(deps: StoreDeps): Promise<void> {
-  const journal = await findOldJournal(deps);
-  if (journal === undefined) return;
-  await deps.disk.rename(journal, `${journal}.old`);
-  const event = 'Renamed the journal of release 2, whose idempotency keys are forgotten';
-  deps.logger('info', event, { file: `${journal}.old` });
-}
-
 /**
  * Release 2 kept the pets since the data file in a journal. After a clean stop it has no pet, only
- * idempotency keys. Resolves with its path, or undefined if there is none. Rejects if it has pets.
+ * idempotency keys. Resolves with its path, or undefined if there is none. Rejects if it has pets,
+ * or if its data file is missing.
  */
 async function findOldJournal({ disk, path }: BesideDeps): Promise<string | undefined> {
   const journal = `${path}.journal`;
   const entry = disk.stat(journal);
   if (entry === undefined) return undefined;
+  if (disk.stat(path) === undefined) {
+    throw new Error(
+      `There is no data file ${path}, but ${journal} of release 2 exists. Nothing was changed. ` +
+        'Put the data file back, or move the journal away, to start without pets',
+    );
+  }
   assertRegular(journal, entry);
   const lock = `${path}.lock`;
   if (disk.stat(lock)?.kind === 'file' && !(await isUnlocked(disk, lock))) {
