@@ -25,7 +25,6 @@ import {
   saidOr,
   type Disk,
   type DiskFile,
-  type FileAttributes,
   type FileStat,
 } from './disk.ts';
 import {
@@ -61,8 +60,8 @@ const MAX_TOUCHES = 3;
 export class DataFile {
   readonly #deps: StoreDeps;
   readonly #file: DiskFile;
-  /** Which file it is. */
-  readonly #identity: FileStat;
+  /** Which file it is, and its mode and owner. */
+  readonly identity: FileStat;
   /** The file right behind the last change by this store; undefined if `fstat` failed then. */
   #known: FileStat | undefined;
   #chain: Chain;
@@ -81,7 +80,7 @@ export class DataFile {
   constructor(deps: StoreDeps, file: DiskFile, chain: Chain, known: FileStat) {
     this.#deps = deps;
     this.#file = file;
-    this.#identity = known;
+    this.identity = known;
     this.#known = known;
     this.#chain = chain;
   }
@@ -90,17 +89,8 @@ export class DataFile {
     return this.#chain.end + FILE_END.length;
   }
 
-  /** The number of the file on its device, by which an operator finds it if it was moved. */
-  get inode(): bigint {
-    return this.#identity.inode;
-  }
-
   get hasAll(): boolean {
     return this.#hasAll;
-  }
-
-  get attributes(): FileAttributes {
-    return { mode: this.#identity.mode, owner: this.#identity.owner };
   }
 
   /**
@@ -200,7 +190,7 @@ export class DataFile {
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
     commit.write('\n]\n', commit.length - 1 - FILE_END.length);
     if ((await this.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
-    if (this.#identity.sizeBytes > this.sizeBytes) await this.#cut();
+    if (this.identity.sizeBytes > this.sizeBytes) await this.#cut();
     this.#write(commit, lastCommitAt);
     this.#write(firstLine('in use'), 0);
     await this.#file.sync();
@@ -242,7 +232,7 @@ export class DataFile {
     }
     if (there === undefined) return 'removed';
     // Mounted by itself, a file stays at the path when another one gets its last name.
-    if (!isSameFile(there, this.#identity) || there.links === 0) return 'changed';
+    if (!isSameFile(there, this.identity) || there.links === 0) return 'changed';
     if (this.#known === undefined) return 'touched';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
     return this.#ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';

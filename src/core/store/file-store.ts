@@ -180,7 +180,7 @@ export class FileStore implements PetStore {
     const { clock, logger } = deps;
     this.#deps = deps;
     this.#tables = tables;
-    this.#attributes = file.attributes;
+    this.#attributes = file.identity;
     this.#unlockBeside = unlockBeside;
     this.#state = { name: 'working', file };
     this.#queue = new CommitQueue((take) => this.#commit(take), FULL_COMMIT_BYTES);
@@ -364,7 +364,7 @@ export class FileStore implements PetStore {
     await this.#repair();
     if (this.#state.name !== 'repairing') return;
     // By its inode, an operator finds a file that was moved.
-    const details = { cause: messageOf(cause), inode: file.inode, file: path };
+    const details = { cause: messageOf(cause), inode: file.identity.inode, file: path };
     logger('error', 'The data file has to be written anew', details);
   }
 
@@ -579,7 +579,7 @@ export class FileStore implements PetStore {
     for (const file of files) {
       const hasAll = await file.proveContent();
       if (hasAll === false || !file.isLinked()) continue;
-      const named = `The file with the inode ${file.inode}`;
+      const named = `The file with the inode ${file.identity.inode}`;
       if (hasAll === undefined) {
         text = `${named} cannot be read: nobody knows whether it has ${all}. If not, they are lost`;
         continue;

@@ -138,16 +138,15 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   const known = locked.stat();
   const content = await readDataFile(path, locked, deps);
   await removeUnfinished(deps, locked);
-  const tables = { pets: content.pets, keys: content.keys };
   // That a file has more keys than are kept is no loss.
-  tables.keys.evicted = 0;
+  content.keys.evicted = 0;
   const isCommits = content.form === 'commits';
   const found = new DataFile(deps, locked, isCommits ? content.chain : chainAtStart(), known);
   if (isCommits && content.word !== 'not synced' && locked.stat().links === 1) {
     try {
       await found.makeDurable(content.lastCommitAt);
       logContent(deps, content);
-      return { file: found, tables };
+      return { file: found, tables: content };
     } catch (error) {
       if (error instanceof NotOursError) throw error;
       const event = 'The data file cannot be made durable, and is replaced';
@@ -155,10 +154,10 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       found.markNotSynced();
     }
   }
-  const { attributes } = found;
-  const file = await createDataFile(deps, tables, {
+  const { mode, owner } = found.identity;
+  const file = await createDataFile(deps, content, {
     by: 'rename',
-    attributes,
+    attributes: { mode, owner },
     async beforeName(newFile) {
       await takeLock(deps, newFile);
       if ((await found.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
@@ -166,11 +165,11 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
   });
   await found.close().catch(() => undefined);
   logContent(deps, content);
-  if (!isDeepStrictEqual(file.attributes, attributes)) {
+  if (file.identity.mode !== mode || !isDeepStrictEqual(file.identity.owner, owner)) {
     const event = 'The new data file has another mode or owner than the old one';
     logger('warn', event, { file: path });
   }
-  return { file, tables };
+  return { file, tables: content };
 }
 
 /** Makes a file without pets, or resolves with undefined if another process has just made one. */
