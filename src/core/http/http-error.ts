@@ -62,8 +62,3 @@ export function unsupportedVersion(which: string): HttpError {
   const message = `${which} is not supported, only HTTP/1.0 and HTTP/1.1`;
   return httpError('unsupported_http_version', message);
 }
-
-/** Returns the Error body, in JSON. */
-export function errorBody({ code, message, status }: HttpError): string {
-  return JSON.stringify({ code, message, status });
-}

@@ -1,7 +1,7 @@
 /** HttpResponse: what a handler returns, and how node:http sends it. */
 
 import type { ServerResponse } from 'node:http';
-import { errorBody, type FieldList, type HttpError } from './http-error.ts';
+import type { FieldList, HttpError } from './http-error.ts';
 
 export interface HttpResponse {
   readonly status: number;
@@ -43,8 +43,8 @@ export function jsonResponse(status: number, body: string, headers?: FieldList):
   return textResponse(status, 'application/json', body, headers);
 }
 
-export function errorResponse(error: HttpError): HttpResponse {
-  return jsonResponse(error.status, errorBody(error), error.headers);
+export function errorResponse({ code, message, status, headers }: HttpError): HttpResponse {
+  return jsonResponse(status, JSON.stringify({ code, message, status }), headers);
 }
 
 /**
