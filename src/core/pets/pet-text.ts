@@ -85,14 +85,12 @@ export function splitPets(text: string): readonly string[] {
  * the last one counts. Throws a SyntaxError or InvalidPetError.
  */
 export function parseNewPet(text: string): NewPet {
-  const { value, literals } = parseIndexedJson(text);
-  return readObject(value, literals, 'an object', readMembers);
+  return readObject(parseIndexedJson(text), 'an object', readMembers);
 }
 
 /** Returns the Pet in a JSON text. Throws a SyntaxError or InvalidPetError. */
 export function parsePet(text: string): Pet {
-  const { value, literals } = parseIndexedJson(text);
-  return readObject(value, literals, 'a pet', (members) => readPet(members));
+  return readObject(parseIndexedJson(text), 'a pet', readPet);
 }
 
 /** A Pet of a data file. */
@@ -105,17 +103,13 @@ export interface FilePet extends Pet {
 
 /** As `parsePet`, for a pet that may have an idempotency key. Without an id it gets `givenId`. */
 export function parseFilePet(text: string, givenId?: bigint): FilePet {
-  const { value, literals } = parseIndexedJson(text);
-  return readObject(value, literals, 'a pet', (members) => {
-    const { id, idempotencyKey } = members.value;
-    const hasId = id !== undefined;
-    const pet = readPet(members, FILE_MEMBERS, hasId ? undefined : givenId);
+  return readObject(parseIndexedJson(text), 'a pet', (members) => {
+    const { idempotencyKey, ...value } = members.value;
+    const hasId = value['id'] !== undefined;
+    const pet = readPet({ ...members, value }, hasId ? undefined : givenId);
     return { ...pet, hasId, idempotencyKey };
   });
 }
-
-/** The members that only a pet in a data file has. */
-const FILE_MEMBERS: readonly string[] = ['idempotencyKey'];
 
 /** Returns the Pets of a JSON array, or none if the text is anything else. */
 export function petsIn(text: string): readonly Pet[] {
@@ -123,7 +117,7 @@ export function petsIn(text: string): readonly Pet[] {
     const { value, literals } = parseIndexedJson(text);
     if (!Array.isArray(value)) return [];
     const items = value as readonly unknown[];
-    return items.map((item) => readObject(item, literals, 'a pet', (members) => readPet(members)));
+    return items.map((item) => readObject({ value: item, literals }, 'a pet', readPet));
   } catch (error) {
     // Memory may fail, too.
     if (error instanceof SyntaxError || error instanceof InvalidPetError) return [];
@@ -133,8 +127,7 @@ export function petsIn(text: string): readonly Pet[] {
 
 /** Returns what `read` finds in an object. Throws InvalidPetError with all that is invalid. */
 function readObject<T>(
-  value: unknown,
-  literals: readonly string[],
+  { value, literals }: IndexedJson,
   expected: string,
   read: (members: Members) => T,
 ): T {
@@ -148,11 +141,10 @@ function readObject<T>(
 }
 
 /** Returns the Pet. An unknown member is refused, since it must not be lost. */
-function readPet(members: Members, more: readonly string[] = [], givenId?: bigint): Pet {
+function readPet(members: Members, givenId?: bigint): Pet {
   const { value, invalid } = members;
   for (const key of Object.keys(value)) {
-    const isKnown = MEMBERS.includes(key) || more.includes(key);
-    if (!isKnown) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
+    if (!MEMBERS.includes(key)) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
   }
   const id = givenId ?? readInteger(members, 'id');
   if (id <= 0n) invalid.push(`id must be positive, not ${id}`);
