@@ -84,7 +84,7 @@ const SLIPS: Slips<keyof typeof CASES> = {
     [
       [STALLED, 'maxConnections - Math.ceil(maxConnections * SPARE)', 'maxConnections'],
       [STALLED, 'a.figure - b.figure', 'b.figure - a.figure'],
-      [STALLED, '!isResponseDue(latest) && sentBytes', 'sentBytes'],
+      [STALLED, "typeof latest !== 'object' && sentBytes", 'sentBytes'],
       [STALLED, 'if (isGivenAway(socket))', 'if (false)'],
       [STALLED, 'sentBytes === sentBytesOf(socket)', 'true'],
       [STALLED, "isUnused ? 'unused' : 'idle'", "'idle'"],

@@ -36,10 +36,8 @@ import { lingeringClose } from '../../core/http/lingering-close.ts';
 export function closeStalledConnections(server: Server, limits: Limits): void {
   const { headersTimeout, maxConnections } = limits;
   // As in node:http, 0 is no limit.
-  const [timeout, keepAliveTimeout] = [
-    limits.timeout || Infinity,
-    limits.keepAliveTimeout || Infinity,
-  ];
+  const timeout = limits.timeout || Infinity;
+  const keepAliveTimeout = limits.keepAliveTimeout || Infinity;
   const responses = responsesOf(server);
   const progresses = new WeakMap<Socket, Progress>();
   const maxInUse = maxConnections - Math.ceil(maxConnections * SPARE);
@@ -85,7 +83,8 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
     const now = performance.now();
     for (const [socket, latest] of responses) {
       const progress = progresses.get(socket)!;
-      const isDue = isResponseDue(latest);
+      // Until the response, and so all before it, has gone out.
+      const isDue = typeof latest === 'object';
       const sentBytes = sentBytesOf(socket);
       const pace = paceOf(socket, sentBytes, progress);
       const isMoving = progress.isDue !== isDue || progress.sentBytes !== sentBytes;
@@ -149,17 +148,12 @@ function candidateOf(
   if (isGivenAway(socket)) return undefined;
   if (pace < Infinity) return { socket, kind: 'slow', figure: pace };
   if (socket.writableLength > 0) return { socket, kind: 'starting', figure: at };
-  const isIdle = !isResponseDue(latest) && sentBytes === sentBytesOf(socket);
+  const isIdle = typeof latest !== 'object' && sentBytes === sentBytesOf(socket);
   const isUnused = latest === 'none' || !socket.writable;
   if (!isIdle || performance.now() - at <= MIN_IDLE_MS) {
     return isUnused ? { socket, kind: 'starting', figure: Infinity } : undefined;
   }
   return { socket, kind: isUnused ? 'unused' : 'idle', figure: at };
-}
-
-/** Returns true until the response, and so all before it, has gone out. */
-function isResponseDue(latest: Latest): boolean {
-  return typeof latest === 'object';
 }
 
 /**
