@@ -62,17 +62,13 @@ function aFile(expected = '', parse: (content: Buffer) => unknown = () => undefi
   return (value, option) => {
     const errors = nonEmpty(value, option);
     if (errors.length > 0) return errors;
-    let content: Buffer;
     try {
-      content = readFileSync(value as string);
-    } catch (error) {
-      return [{ option, sentence: `cannot be read: ${messageOf(error)}` }];
-    }
-    try {
-      parse(content);
+      parse(readFileSync(value as string));
       return [];
-    } catch {
-      return [mustBe(option, `a file with ${expected}`, value)];
+    } catch (error) {
+      const isRead = (error as NodeJS.ErrnoException).syscall === undefined;
+      if (isRead) return [mustBe(option, `a file with ${expected}`, value)];
+      return [{ option, sentence: `cannot be read: ${messageOf(error)}` }];
     }
   };
 }
