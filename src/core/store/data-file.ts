@@ -169,7 +169,7 @@ export class DataFile {
         throw new NotOursError(CHANGED);
       }
       // A network file system may set the time at the sync.
-      if (this.#touches === before && !this.#ignoresTime) this.#touches = 0;
+      if (this.#touches === before && before < MAX_TOUCHES) this.#touches = 0;
     } catch (cause) {
       return this.#doubt(cause);
     }
@@ -215,11 +215,6 @@ export class DataFile {
     await this.#file.close();
   }
 
-  /** True if other changes of its time were harmless. */
-  get #ignoresTime(): boolean {
-    return this.#touches >= MAX_TOUCHES;
-  }
-
   #look(): Look {
     if (this.#isChanged) return 'changed';
     const { disk, path } = this.#deps;
@@ -235,7 +230,8 @@ export class DataFile {
     if (!isSameFile(there, this.identity) || there.links === 0) return 'changed';
     if (this.#known === undefined) return 'touched';
     if (there.sizeBytes !== this.#known.sizeBytes) return 'changed';
-    return this.#ignoresTime || there.changedAt === this.#known.changedAt ? 'ours' : 'touched';
+    const isTimeSame = there.changedAt === this.#known.changedAt;
+    return isTimeSame || this.#touches >= MAX_TOUCHES ? 'ours' : 'touched';
   }
 
   /** True if the file begins with what the chain covers, and with any word: a stop writes one. */

@@ -110,10 +110,7 @@ type State =
 type Outcomes = readonly Outcome<StoredPet>[];
 
 /** What has the acknowledged pets, and that as a sentence for an operator. */
-interface Whereabouts {
-  readonly where: WherePetsAre;
-  readonly text: string;
-}
+type Whereabouts = readonly [where: WherePetsAre, text: string];
 
 /** How often the store checks its file, and makes a try if one is due. */
 const TICK_MS = 1000;
@@ -233,7 +230,7 @@ export class FileStore implements PetStore {
   durability(): WherePetsAre {
     const state = this.#state;
     if (state.name === 'closed') return state.where;
-    if (isAnyThere(filesOf(state))) return 'data file';
+    if (filesOf(state).some((file) => file.isThere())) return 'data file';
     return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory';
   }
 
@@ -258,7 +255,8 @@ export class FileStore implements PetStore {
   }
 
   async #create(create: QueuedCreate): Promise<StoredPet> {
-    const refusal = this.#closing === undefined ? this.#refusal() : closed();
+    const refusal =
+      this.#closing === undefined ? this.#refusal() : new StoreUnavailableError(CLOSED);
     if (refusal !== undefined) throw refusal;
     const hasIdLeft = this.#tables.pets.hasIdsFor(this.#queue.pendingCount + 1);
     if (!hasIdLeft) throw new StoreUnavailableError(NO_ID_LEFT);
@@ -269,7 +267,7 @@ export class FileStore implements PetStore {
   #refusal(): StoreUnavailableError | undefined {
     const state = this.#state;
     if (state.name === 'working') return undefined;
-    if (state.name === 'closed') return closed();
+    if (state.name === 'closed') return new StoreUnavailableError(CLOSED);
     const cause = clientMessage(state.cause);
     if (state.name === 'ended') return new StoreUnavailableError(cause);
     const seconds = Math.max(1, Math.ceil((state.nextTryAt - this.#deps.clock.now()) / 1000));
@@ -402,7 +400,8 @@ export class FileStore implements PetStore {
       else await this.#publish(doubt, file);
     } catch (error) {
       if (error instanceof NotOursError) return this.#end(error, files, doubt);
-      const pauseMs = isAnyThere(files) ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
+      const isThere = files.some((file) => file.isThere());
+      const pauseMs = isThere ? PAUSE_RATIO * (clock.now() - beganAt) : 0;
       const nextTryAt = clock.now() + Math.max(TICK_MS, pauseMs);
       this.#become({ name: 'repairing', cause: error, doubt, files, nextTryAt });
       this.#recordFailure(error);
@@ -502,12 +501,9 @@ export class FileStore implements PetStore {
   }
 
   async #tick(): Promise<void> {
-    if (this.#work !== undefined) return;
-    await this.#alone(async () => {
-      const state = this.#state;
-      const isDue = state.name !== 'repairing' || this.#deps.clock.now() >= state.nextTryAt;
-      if (isDue) await this.#try();
-    });
+    const state = this.#state;
+    const isDue = state.name !== 'repairing' || this.#deps.clock.now() >= state.nextTryAt;
+    if (this.#work === undefined && isDue) await this.#alone(() => this.#try());
   }
 
   /** Checks the file, or tries to repair, or to save. */
@@ -556,7 +552,7 @@ export class FileStore implements PetStore {
     const files = filesOf(this.#state);
     let where = this.durability();
     let elsewhere: string | undefined;
-    if (where !== 'data file') ({ where, text: elsewhere } = await this.#saveAtLast(files));
+    if (where !== 'data file') [where, elsewhere] = await this.#saveAtLast(files);
     this.#become({ name: 'closed', where, doubt: this.#doubt });
     for (const file of files) await file.close().catch(() => undefined);
     return elsewhere;
@@ -572,7 +568,7 @@ export class FileStore implements PetStore {
     const state = this.#state;
     const all = `all ${this.#tables.pets.length} acknowledged pets`;
     const inSaved = (saved: string): Whereabouts => {
-      return { where: 'saved file', text: `${saved} has ${all}: ${path} may lack some` };
+      return ['saved file', `${saved} has ${all}: ${path} may lack some`];
     };
     if (state.name === 'ended' && state.saved !== undefined) return inSaved(state.saved);
     let text = `Only memory had ${all}: those that are in no backup are lost`;
@@ -584,12 +580,12 @@ export class FileStore implements PetStore {
         text = `${named} cannot be read: nobody knows whether it has ${all}. If not, they are lost`;
         continue;
       }
-      return { where: 'memory', text: `${named} has ${all}, but ${path} may not lead to it` };
+      return ['memory', `${named} has ${all}, but ${path} may not lead to it`];
     }
     try {
       return inSaved(await this.#writeSavedFile());
     } catch {
-      return { where: 'memory', text };
+      return ['memory', text];
     }
   }
 
@@ -636,10 +632,6 @@ export class FileStore implements PetStore {
   }
 }
 
-function closed(): StoreUnavailableError {
-  return new StoreUnavailableError(CLOSED);
-}
-
 const ONLY_MEMORY = 'Only memory has the pets: do not stop the service';
 
 /** Gives the waiting creates their ids, which follow the last one. */
@@ -653,11 +645,6 @@ function commitOf(creates: readonly QueuedCreate[], lastId: bigint): Commit {
 function filesOf(state: State): readonly DataFile[] {
   if (state.name === 'closed') return [];
   return state.name === 'working' ? [state.file] : state.files;
-}
-
-/** True if the path is known to lead to a file with all acknowledged pets. */
-function isAnyThere(files: readonly DataFile[]): boolean {
-  return files.some((file) => file.isThere());
 }
 
 /**

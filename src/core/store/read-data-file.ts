@@ -169,7 +169,6 @@ async function readProven(source: Source, onGap: (gap: Range) => void): Promise<
     position = end;
   };
   await readCommits(source, (commits) => {
-    if (!commits.isProven) return;
     skipTo(commits.start);
     const { chain } = commits;
     const { end, lastCommitAt } = addPets(tables, keysEndAt, commits);
@@ -188,11 +187,9 @@ interface FoundCommits {
   readonly start: number;
   /** The chain that ends with them. */
   readonly chain: Chain;
-  /** True if their mark proves them. */
-  readonly isProven: boolean;
 }
 
-/** Calls `take` with all commits of a file, in their order. */
+/** Calls `take` with all commits of a file that their marks prove, in their order. */
 async function readCommits(
   { file, deps, sizeBytes }: Source,
   take: (commits: FoundCommits) => void,
@@ -217,7 +214,7 @@ async function readCommits(
       // Behind a damage, a commit is proven from the mark before it.
       crc = zlib.crc32(mark, said);
       const chain = { end: position + end, crc, mark };
-      take({ bytes: window.subarray(start, end), start: position + start, chain, isProven });
+      if (isProven) take({ bytes: window.subarray(start, end), start: position + start, chain });
       start = end;
     }
   };

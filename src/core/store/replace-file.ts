@@ -78,7 +78,7 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
       // A second name is harmless, and removed by the next start.
       return await disk.remove(unfinished).catch(() => undefined);
     } catch (error) {
-      if (!isWithoutLinks(error)) throw error;
+      if (!NO_LINKS.includes(codeOf(error))) throw error;
       if (disk.stat(path) !== undefined) {
         throw Object.assign(new Error(`${path} exists already`), { code: 'EEXIST' });
       }
@@ -92,7 +92,5 @@ async function giveName(disk: Disk, { path, unfinished, by }: Replacement): Prom
   });
 }
 
-/** True for the error of a link on a file system where no file can have two names. */
-function isWithoutLinks(error: unknown): boolean {
-  return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(error));
-}
+/** The errors of a link on a file system where no file can have two names. */
+const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
