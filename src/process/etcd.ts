@@ -38,15 +38,13 @@ const PREFIX: Setting<string> = {
   help: 'of all keys in etcd',
 };
 
-const CA_FILE = withoutFlag('caFile', 'CA_FILE', 'the authority of https:// endpoints (PEM)');
-const CERT_FILE = withoutFlag('certFile', 'CERT_FILE', "the service's certificate for them (PEM)");
-const KEY_FILE = withoutFlag('keyFile', 'KEY_FILE', 'the private key of that certificate (PEM)');
-const USER = withoutFlag('user', 'USER', "the user's name, if authentication is on in etcd");
-const PASSWORD_FILE = withoutFlag(
-  'passwordFile',
-  'PASSWORD_FILE',
-  "a file with the user's password",
-);
+const WITHOUT_FLAG: readonly Setting<string | undefined>[] = [
+  withoutFlag('caFile', 'CA_FILE', 'the authority of https:// endpoints (PEM)'),
+  withoutFlag('certFile', 'CERT_FILE', "the service's certificate for them (PEM)"),
+  withoutFlag('keyFile', 'KEY_FILE', 'the private key of that certificate (PEM)'),
+  withoutFlag('user', 'USER', "the user's name, if authentication is on in etcd"),
+  withoutFlag('passwordFile', 'PASSWORD_FILE', "a file with the user's password"),
+];
 
 function withoutFlag(option: string, word: string, help: string): Setting<string | undefined> {
   const variable = `PETSTORE_ETCD_${word}`;
@@ -60,22 +58,15 @@ function withoutFlag(option: string, word: string, help: string): Setting<string
   };
 }
 
-export const ETCD_SETTINGS: readonly Setting<unknown>[] = [
-  ENDPOINTS,
-  PREFIX,
-  ...[CA_FILE, CERT_FILE, KEY_FILE, USER, PASSWORD_FILE],
-];
+export const ETCD_SETTINGS: readonly Setting<unknown>[] = [ENDPOINTS, PREFIX, ...WITHOUT_FLAG];
 
 /** Returns the options for etcd, if endpoints are given. */
 export function readEtcdOptions(settings: GivenSettings): { readonly etcd?: EtcdOptions } {
-  const others = {
-    prefix: settings.given(PREFIX),
-    caFile: settings.given(CA_FILE),
-    certFile: settings.given(CERT_FILE),
-    keyFile: settings.given(KEY_FILE),
-    user: settings.given(USER),
-    passwordFile: settings.given(PASSWORD_FILE),
-  };
+  const others = Object.fromEntries(
+    [PREFIX, ...WITHOUT_FLAG].map((setting) => {
+      return [setting.option.slice('etcd.'.length), settings.given(setting)];
+    }),
+  );
   const endpoints = settings.given(ENDPOINTS);
   if (endpoints !== undefined) return { etcd: { endpoints, ...others } };
   const isAnyGiven = Object.values(others).some((value) => value !== undefined);
