@@ -15,25 +15,21 @@ import { PET_STATUSES } from '../pets/pet.ts';
 import { FILE_END, KEY_MEMBER, LINE_END } from './format.ts';
 
 const SECTOR_BYTES = 512;
-const [BRACKET, LINE_FEED] = FILE_END as unknown as [number, number];
 
 /**
  * True if a crash may have left these bytes at the position `end`, behind the last commit, whose
  * last pet has the id `lastId`.
  */
 export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean {
-  const start = startOf(lastId + 1n, lastId === 0n);
-  const oldBytes = Number(tail[0] === BRACKET) + 2 * Number(tail[1] === LINE_FEED);
+  const start = startOf(lastId + 1n);
+  const oldBytes = [0, 1].filter((at) => tail[at] === FILE_END[at]);
   // What was to be written there: with the old bytes as they were, or with the new ones.
   const written = Buffer.from(tail);
-  if (oldBytes & 1) written[0] = start.charCodeAt(0);
-  if (oldBytes & 2) written[1] = start.charCodeAt(1);
+  for (const at of oldBytes) written[at] = start.charCodeAt(at);
   if (!beginsLike(written, start) || !hasWholeSectors(tail, end)) return false;
   // A sector that still has an old byte has nothing new behind it.
-  if (oldBytes !== 0) {
-    const oldAt = oldBytes >> 1;
-    if (tail.subarray(2, endOfSector(end, oldAt)).some((byte) => byte !== 0)) return false;
-  }
+  const oldEnd = Math.max(0, ...oldBytes.map((at) => endOfSector(end, at)));
+  if (tail.subarray(FILE_END.length, oldEnd).some((byte) => byte !== 0)) return false;
   const text = written.toString('latin1');
   const mark = /\}[ \t]{32}\n/.exec(text);
   const linesEnd = mark === null ? text.length : mark.index + mark[0].length;
@@ -41,7 +37,7 @@ export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean
   if (/[^\]\n\0]/.test(behind)) return false;
   if (text.includes('\0')) return true;
   // A whole commit with a mark that does not prove it was changed after it was written.
-  if (oldBytes === 0 && text.endsWith(']\n')) return false;
+  if (oldBytes.length === 0 && text.endsWith(']\n')) return false;
   const isEnd = FILE_END.toString().startsWith(behind);
   return isEnd && isBeginningOfLines(text.slice(0, linesEnd), lastId, mark !== null);
 }
@@ -52,15 +48,13 @@ function endOfSector(end: number, at: number): number {
 }
 
 /** What the line of the pet with this id begins with. */
-function startOf(id: bigint, isFirst: boolean): string {
-  return `${isFirst ? '' : ','}{"id":${id},"name":"`;
+function startOf(id: bigint): string {
+  return `${id === 1n ? '' : ','}{"id":${id},"name":"`;
 }
 
 function beginsLike(bytes: Buffer, start: string): boolean {
-  for (let at = 0; at < Math.min(bytes.length, start.length); at += 1) {
-    if (bytes[at] !== 0 && bytes[at] !== start.charCodeAt(at)) return false;
-  }
-  return true;
+  const begun = bytes.subarray(0, start.length);
+  return begun.every((byte, at) => byte === 0 || byte === start.charCodeAt(at));
 }
 
 /**
@@ -69,15 +63,12 @@ function beginsLike(bytes: Buffer, start: string): boolean {
  * the second one may be in the next sector.
  */
 function hasWholeSectors(tail: Buffer, end: number): boolean {
-  for (let at = 0; at < tail.length;) {
-    const next = endOfSector(end, at);
-    const sector = tail.subarray(at, next);
+  for (let at = 0; at < tail.length; at = endOfSector(end, at)) {
+    const sector = tail.subarray(at, endOfSector(end, at));
     const zeros = sector.indexOf(0);
     const most = Math.max(0, FILE_END.length - at);
-    if (zeros > most || (zeros !== -1 && sector.subarray(zeros).some((byte) => byte !== 0))) {
-      return false;
-    }
-    at = next;
+    const isMixed = zeros !== -1 && sector.subarray(zeros).some((byte) => byte !== 0);
+    if (zeros > most || isMixed) return false;
   }
   return true;
 }
@@ -95,7 +86,7 @@ function isBeginningOfLines(text: string, lastId: bigint, hasMark: boolean): boo
 }
 
 function isBeginningOfLine(text: string, id: bigint): boolean {
-  const start = startOf(id, id === 1n);
+  const start = startOf(id);
   if (text.length <= start.length) return start.startsWith(text);
   return text.startsWith(start) && BEGINNING_OF_REST.test(text.slice(start.length));
 }
