@@ -468,25 +468,20 @@ export class FileStore implements PetStore {
   async #writeSavedFile(): Promise<string> {
     const { disk, path, clock, memory, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
-    // The next try makes another one.
-    const remove = (): Promise<void> => disk.remove(saved).catch(() => undefined);
+    // The folder may have been removed, with those above it.
     await disk.makeDirectory(dirname(saved));
+    await syncFolders(disk, saved);
     const file = await replaceFile(disk, {
       path: saved,
       unfinished: unfinishedPath(path, randomBits()),
       attributes: this.#attributes,
       by: 'link or rename',
       write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
-      keep: (named) => named.close().finally(remove),
+      // The next try makes another one.
+      keep: (named) => named.close().finally(() => disk.remove(saved)),
     });
     await file.close().catch(() => undefined);
-    try {
-      await syncFolders(disk, saved);
-      return saved;
-    } catch (error) {
-      await remove();
-      throw error;
-    }
+    return saved;
   }
 
   /** Says once a minute that only memory has the pets, and how much room they need. */
