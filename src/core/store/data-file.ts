@@ -69,7 +69,7 @@ export class DataFile {
    * False if only the content can tell whether it has all acknowledged pets: another program may
    * have cut the file right before a write, and what failed then made it as long again.
    */
-  #hasAll = true;
+  hasAll = true;
   /** False if a power failure may take its name, and leave nothing with all pets at the path. */
   isNameDurable = true;
   #touches = 0;
@@ -89,16 +89,12 @@ export class DataFile {
     return this.#chain.end + FILE_END.length;
   }
 
-  get hasAll(): boolean {
-    return this.#hasAll;
-  }
-
   /**
    * True if the path is known to lead to it, durably, and it is known to have all acknowledged
    * pets.
    */
   isThere(): boolean {
-    return this.#hasAll && this.isNameDurable && saidOr(false, () => this.#look() === 'ours');
+    return this.hasAll && this.isNameDurable && saidOr(false, () => this.#look() === 'ours');
   }
 
   /**
@@ -107,7 +103,7 @@ export class DataFile {
    */
   async proveContent(): Promise<boolean | undefined> {
     const hasAll = await this.#hasChain(this.#chain).catch(() => undefined);
-    this.#hasAll = hasAll === true;
+    this.hasAll = hasAll === true;
     return hasAll;
   }
 
@@ -276,7 +272,7 @@ export class DataFile {
   }
 
   #doubt(cause: unknown): Appended {
-    this.#hasAll = false;
+    this.hasAll = false;
     return { kind: 'in doubt', cause };
   }
 
