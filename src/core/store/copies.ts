@@ -10,7 +10,6 @@ import { messageOf } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
 import { unfinishedPath } from './data-file.ts';
 import {
-  assertRegular,
   attributesOf,
   isSameFile,
   isUnlocked,
@@ -115,7 +114,6 @@ export async function backUp(
   }
   if (there !== undefined) {
     if (!mayReplace) throw new Error(`${to} exists already: see --replace`);
-    assertRegular(to, there);
     if (!(await isUnlocked(disk, target))) throw new Error(`${to} is in use by another process`);
   }
   const content = await checkDataFile(disk, path);
@@ -176,12 +174,8 @@ function isDerived(path: string, dataFile: string): boolean {
  */
 async function existing(disk: Disk, path: string): Promise<string> {
   const file = await disk.resolve(path).catch(() => path);
-  const entry = disk.stat(file);
-  if (entry === undefined) {
-    const isFolderThere = disk.stat(dirname(file))?.kind === 'directory';
-    if (isFolderThere) await assertNoSavedFile({ ...DEPS, disk, path: file });
-    throw new Error(`There is no data file ${path}`);
-  }
-  assertRegular(file, entry);
-  return file;
+  if (disk.stat(file) !== undefined) return file;
+  const isFolderThere = disk.stat(dirname(file))?.kind === 'directory';
+  if (isFolderThere) await assertNoSavedFile({ ...DEPS, disk, path: file });
+  throw new Error(`There is no data file ${path}`);
 }

@@ -233,7 +233,6 @@ async function findOldJournal({ disk, path }: BesideDeps): Promise<string | unde
         'Put the data file back, or move the journal away, to start without pets',
     );
   }
-  assertRegular(journal, entry);
   const lock = `${path}.lock`;
   if (disk.stat(lock)?.kind === 'file' && !(await isUnlocked(disk, lock))) {
     throw new Error(`${path} is in use already: release 2 has locked ${lock}. Stop it first`);
