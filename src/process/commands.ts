@@ -185,7 +185,7 @@ data/pets.json, and must not exist.
       const disk = diskWithProgress(showProgress);
       let hasGaps = false;
       const tables = line.flags.has('intact')
-        ? await loadProvenCommits(disk, from, ({ start, end }) => {
+        ? await loadProvenCommits(disk, from, (start, end) => {
             hasGaps = true;
             printError(`bytes ${start} to ${end} of ${from} are left out: no mark proves them`);
           })

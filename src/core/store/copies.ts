@@ -16,7 +16,6 @@ import {
   syncFolders,
   withFile,
   type Disk,
-  type Range,
 } from './disk.ts';
 import { writeFile } from './format.ts';
 import { DamagedFileError } from './read-array.ts';
@@ -90,7 +89,7 @@ export function assertWhole(path: string, content: DataFileContent): void {
 export async function loadProvenCommits(
   disk: Disk,
   path: string,
-  onGap: (gap: Range) => void,
+  onGap: (start: number, end: number) => void,
 ): Promise<Tables> {
   const file = await existing(disk, path);
   if (!(await isUnlocked(disk, file))) throw inUse(path);

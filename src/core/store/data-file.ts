@@ -235,8 +235,7 @@ export class DataFile {
     const first = Buffer.alloc(FIRST_LINE_BYTES);
     await this.#file.read(first, 0);
     let found = 0;
-    const range = { start: FIRST_LINE_BYTES, end };
-    await readItems(this.#file, range, this.#deps.memory, (bytes) => {
+    await readItems(this.#file, FIRST_LINE_BYTES, end, this.#deps.memory, (bytes) => {
       found = zlib.crc32(bytes, found);
       return bytes.length;
     });

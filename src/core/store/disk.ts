@@ -66,12 +66,7 @@ export interface FileAttributes {
   /** The permission bits; by default for its owner only. */
   readonly mode?: number | undefined;
   /** The owner. It is set only if the process runs as root. */
-  readonly owner?: FileOwner | undefined;
-}
-
-export interface FileOwner {
-  readonly user: number;
-  readonly group: number;
+  readonly owner?: FileStat['owner'] | undefined;
 }
 
 export interface DiskFile {
@@ -113,7 +108,7 @@ export interface FileStat {
   readonly sizeBytes: number;
   /** The permission bits, without set-user-id: a new file must not get that. */
   readonly mode: number;
-  readonly owner: FileOwner;
+  readonly owner: { readonly user: number; readonly group: number };
   /** Which file it is: the device and the number on it. */
   readonly device: bigint;
   readonly inode: bigint;
@@ -163,18 +158,12 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
   }
 }
 
-/** A part of a file. */
-export interface Range {
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The bytes that a reader has left unread. */
 export interface Unread {
   readonly bytes: Buffer;
   /** The position of bytes[0] in the file. */
   readonly position: number;
-  /** True if the range ends with them. */
+  /** True if the part ends with them. */
   readonly atEnd: boolean;
 }
 
@@ -189,7 +178,8 @@ const WINDOW_BYTES: number = 1 << 16;
  */
 export async function readItems(
   file: Pick<DiskFile, 'read'>,
-  { start, end }: Range,
+  start: number,
+  end: number,
   memory: Memory,
   read: (bytes: Buffer, position: number) => number,
 ): Promise<Unread> {

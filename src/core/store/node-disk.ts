@@ -109,9 +109,7 @@ async function openFile(
 function explaining<T extends object>(methods: T, pathOf?: () => string): T {
   const entries = Object.entries(methods).map(([name, call]: [string, Method]) => {
     const explained: Method = (...args) => {
-      const fail = (error: unknown): never => {
-        throw explain(error, pathOf?.() ?? String(args[0]));
-      };
+      const fail = (error: unknown): never => explain(error, pathOf?.() ?? String(args[0]));
       try {
         const result = call(...args);
         return result instanceof Promise ? result.catch(fail) : result;
@@ -126,8 +124,9 @@ function explaining<T extends object>(methods: T, pathOf?: () => string): T {
 
 type Method = (...args: unknown[]) => unknown;
 
-function explain(error: unknown, path: string): unknown {
-  if (!(error instanceof Error)) return error;
+/** Throws the error, with what it lacks in its message. */
+function explain(error: unknown, path: string): never {
+  if (!(error instanceof Error)) throw error;
   const system: NodeJS.ErrnoException = error;
   if (system.syscall !== undefined && system.path === undefined) {
     system.path = path;
@@ -136,7 +135,7 @@ function explain(error: unknown, path: string): unknown {
   if (/^(EACCES|EPERM|EROFS): (?!.* by the user )/.test(system.message)) {
     system.message += ` by ${userName()}`;
   }
-  return system;
+  throw system;
 }
 
 /**

@@ -11,7 +11,7 @@
 
 import zlib from 'node:zlib';
 import { counted } from '../base/quote.ts';
-import { readAll, readItems, type DiskFile, type Range } from './disk.ts';
+import { readAll, readItems, type DiskFile } from './disk.ts';
 import {
   chainAtStart,
   crcOfMark,
@@ -128,15 +128,15 @@ async function judgeEnd(
 /** What follows the last mark of a whole file. */
 const PROVEN_END: Buffer = Buffer.concat([Buffer.from('\n'), FILE_END]);
 
-/**
- * Reads the pets of each commit that its mark proves, also of those behind a damage. Calls `onGap`
- * with each part of the file that is left out.
- */
+/** Called with the beginning and the end of each part of a file that is left out. */
+type OnGap = (start: number, end: number) => void;
+
+/** Reads the pets of each commit that its mark proves, also of those behind a damage. */
 export async function readProvenCommits(
   path: string,
   file: DiskFile,
   deps: TablesDeps,
-  onGap: (gap: Range) => void,
+  onGap: OnGap,
 ): Promise<Tables> {
   const source = { path, file, deps, sizeBytes: file.stat().sizeBytes };
   if (!isFirstLine(await bytesOf(source, 0, FIRST_LINE_BYTES))) {
@@ -154,7 +154,7 @@ interface Proven {
   readonly lastCommitAt: number;
 }
 
-async function readProven(source: Source, onGap: (gap: Range) => void): Promise<Proven> {
+async function readProven(source: Source, onGap: OnGap): Promise<Proven> {
   const { deps, sizeBytes } = source;
   const tables = emptyTables(deps);
   const keysEndAt = deps.clock.now() + KEY_LIFETIME_MS;
@@ -164,7 +164,7 @@ async function readProven(source: Source, onGap: (gap: Range) => void): Promise<
   const skipTo = (end: number): void => {
     if (end > position) {
       hasGap = true;
-      onGap({ start: position, end });
+      onGap(position, end);
     }
     position = end;
   };
@@ -218,8 +218,8 @@ async function readCommits(
       start = end;
     }
   };
-  const range = { start: FIRST_LINE_BYTES, end: sizeBytes };
-  const { bytes, position } = await readItems(file, range, deps.memory, read);
+  const unread = await readItems(file, FIRST_LINE_BYTES, sizeBytes, deps.memory, read);
+  const { bytes, position } = unread;
   const tailAt = Math.max(0, bytes.length - MAX_LINE_END_BYTES);
   const lost = WITHOUT_LINE_FEED.exec(bytes.toString('latin1', tailAt));
   if (lost === null) return;

@@ -222,7 +222,7 @@ test('Damage is reported at its place, and all commits that their marks prove ar
     }
     const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
     const found: number[] = [];
-    const { pets, keys } = await readProvenCommits(PATH, file, DEPS, ({ start, end }) => {
+    const { pets, keys } = await readProvenCommits(PATH, file, DEPS, (start, end) => {
       found.push(start, end);
     });
     assert.equal([...pets.pets()].map(({ id }) => id).join(''), before + after);
