@@ -142,7 +142,7 @@ export async function judgePeers(isMarkdown) {
       const verdict = await tryStore(module, (what) => progress(what && `${name}: ${what}`));
       verdicts.push([library?.replace('@', ' ') ?? name, verdict]);
       progress('');
-      if (verdict.problems.length + verdict.notes.length > 0) console.log(`${name}:`);
+      if (verdict.problems.size + verdict.notes.size > 0) console.log(`${name}:`);
       printProblems(verdict);
       const isOwn = text.includes('nodeDisk');
       if (isOwn && exitCodeOf(verdict) !== 0) process.exitCode = 1;
