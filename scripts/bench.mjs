@@ -20,6 +20,7 @@ import { join, resolve } from 'node:path';
 import { build, DIST, fail, isBuilt, readArguments, root } from './build.mjs';
 import { startScript } from './bench/processes.mjs';
 import { printTable } from './bench/table.mjs';
+import { progress } from './progress.mjs';
 import { withTemporaryFolder } from './temporary-folder.mjs';
 
 /** Each is a file of bench/. */
@@ -49,7 +50,8 @@ console.log(`${date}, Node ${process.versions.node}: ${rounds} rounds, bursts of
 await withTemporaryFolder('bench', undefined, async (folder) => {
   const load = startScript('load.mjs');
   const bench = {
-    ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
+    ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load },
+    progress: (/** @type {string} */ text) => progress(text, 0),
     dist: join(root, 'dist'),
     only: values.only,
     against,
@@ -66,9 +68,3 @@ await withTemporaryFolder('bench', undefined, async (folder) => {
     await load.stop();
   }
 });
-
-/** @param {string} text */
-function progress(text) {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
-  else if (text !== '') process.stderr.write(`${text}\n`);
-}

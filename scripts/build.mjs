@@ -6,15 +6,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -63,7 +55,7 @@ export function build(output) {
     );
   }
   const { configuration, folder, checked } = output;
-  rmSync(join(root, folder), { recursive: true, force: true });
+  fs.rmSync(join(root, folder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   for (const project of [configuration, ...checked]) {
     if (!run(process.execPath, [compiler, '--project', project])) fail('The build failed');
@@ -71,7 +63,7 @@ export function build(output) {
   if (folder === 'dist') addToDist();
   // Without this file, a copy of the folder is CommonJS to older Nodes, or if a package.json around
   // it says so. It is written last, since it also marks a complete build.
-  writeFileSync(join(root, folder, STAMP), stampOf(output));
+  fs.writeFileSync(join(root, folder, STAMP), stampOf(output));
 }
 
 /** Adds what is not compiled. `npm start` works without a LICENSE. */
@@ -79,10 +71,10 @@ function addToDist() {
   // Scripts of operators may use the paths that these commands had in release 1.0.0.
   for (const name of ['check-data', 'make-key']) {
     const text = `process.argv.splice(2, 0, '${name}');\nawait import('./server.js');\n`;
-    writeFileSync(join(root, 'dist', `${name}.js`), text);
+    fs.writeFileSync(join(root, 'dist', `${name}.js`), text);
   }
   const license = join(root, 'src', 'LICENSE');
-  if (existsSync(license)) copyFileSync(license, join(root, 'dist', 'LICENSE'));
+  if (fs.existsSync(license)) fs.copyFileSync(license, join(root, 'dist', 'LICENSE'));
 }
 
 /**
@@ -92,7 +84,12 @@ function addToDist() {
  */
 export function isBuilt(output) {
   const stamp = join(root, output.folder, STAMP);
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === stampOf(output);
+  return fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === stampOf(output);
+}
+
+/** Builds dist/, which some tests run, and the tests, if anything has been changed. */
+export function buildTests() {
+  for (const output of [DIST, TESTS]) if (!isBuilt(output)) build(output);
 }
 
 const STAMP = 'package.json';
@@ -108,7 +105,7 @@ function stampOf({ configuration, folder, sources }) {
   const built = pathsIn(folder).filter((path) => path !== `${folder}/${STAMP}`);
   const hash = createHash('sha256');
   for (const path of [...CONFIGURATIONS, configuration, ...inputs, ...built]) {
-    const content = existsSync(join(root, path)) ? readFileSync(join(root, path)) : '';
+    const content = fs.existsSync(join(root, path)) ? fs.readFileSync(join(root, path)) : '';
     hash.update(`${path} ${content.length}\n`).update(content);
   }
   return `${JSON.stringify({ type: 'module', digest: hash.digest('hex') })}\n`;
@@ -120,23 +117,19 @@ function stampOf({ configuration, folder, sources }) {
  * @returns {string[]}
  */
 export function pathsIn(folder) {
-  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
+  const entries = fs.readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
     .sort();
 }
 
-/** What has the compiler: its package, and the one with its program for this machine. */
-const COMPILER = [
-  'typescript',
-  join('@typescript', `typescript-${process.platform}-${process.arch}`),
-];
-
 /** Installs the compiler with `npm ci`. Returns true if the compiler is installed. */
 function install() {
+  // Its package, and the one with its program for this machine.
+  const packages = ['typescript', `@typescript/typescript-${process.platform}-${process.arch}`];
   const isInstalled = () =>
-    COMPILER.every((name) => existsSync(join(root, 'node_modules', name, 'package.json')));
+    packages.every((name) => fs.existsSync(join(root, 'node_modules', name, 'package.json')));
   if (isInstalled()) return true;
   console.log('Installing the compiler (npm ci), once');
   // Without a registry, npm's default waits between its attempts take over a minute.
@@ -204,7 +197,7 @@ export function fail(complaint, code = 1) {
  */
 export function isMain(url) {
   const [, started = ''] = process.argv;
-  return existsSync(started) && realpathSync(started) === fileURLToPath(url);
+  return fs.existsSync(started) && fs.realpathSync(started) === fileURLToPath(url);
 }
 
 if (isMain(import.meta.url)) build(DIST);

@@ -6,14 +6,13 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, resolve } from 'node:path';
-import { fail, readArguments } from './build.mjs';
+import { buildTests, fail, readArguments } from './build.mjs';
 import { judgePeers } from './judge/peers.mjs';
 import { exitCodeOf, printLosses, printProblems, printVerdicts } from './judge/report.mjs';
 import { tryStore } from './judge/trial.mjs';
 import { showRow } from './ladder/show.mjs';
 import { printLadder } from './ladder/table.mjs';
 import { progress } from './progress.mjs';
-import { buildTests } from './test.mjs';
 
 const USAGE = `npm run ladder                     the table of the rungs and their broken variants
 npm run ladder -- show NAME        what a row leaves out, and how it loses a pet
@@ -42,23 +41,22 @@ const { values, positionals } = readArguments({
 });
 const [command, name, ...rest] = positionals;
 const isMarkdown = values.markdown;
+const module = values.judge === undefined ? undefined : resolve(values.judge);
+const folder = values['no-speeds'] ? undefined : values.folder;
 if (values.help) {
   console.log(USAGE);
 } else if (command !== undefined && (command !== 'show' || name === undefined || rest.length > 0)) {
   fail(`Use: npm run ladder -- show NAME, or -- --help, not "${positionals.join(' ')}"`, 2);
-} else if (values.judge !== undefined) {
-  await judge(resolve(values.judge));
-} else if (values.peers) {
-  buildTests();
-  await judgePeers(isMarkdown);
-} else if (name !== undefined) {
-  buildTests();
-  await showRow(name);
+} else if (module !== undefined && !existsSync(module)) {
+  fail(`${module} does not exist`, 2);
+} else if (folder !== undefined && !existsSync(folder)) {
+  fail(`The folder ${folder} does not exist`, 2);
 } else {
-  const folder = values['no-speeds'] ? undefined : values.folder;
-  if (folder !== undefined && !existsSync(folder)) fail(`The folder ${folder} does not exist`, 2);
   buildTests();
-  await printLadder({ names: values.rows?.split(','), folder, isMarkdown });
+  if (module !== undefined) await judge(module);
+  else if (values.peers) await judgePeers(isMarkdown);
+  else if (name !== undefined) await showRow(name);
+  else await printLadder({ names: values.rows?.split(','), folder, isMarkdown });
 }
 
 /**
@@ -66,8 +64,6 @@ if (values.help) {
  * @param {string} module
  */
 async function judge(module) {
-  if (!existsSync(module)) fail(`${module} does not exist`, 2);
-  buildTests();
   console.error('About 15 s; longer for a store that makes many calls');
   const verdict = await tryStore(module, progress);
   progress('');

@@ -7,13 +7,13 @@ let lastAt = 0;
 
 /**
  * Shows a text on a terminal until the next one; an empty text clears the line. Without a terminal
- * it prints one line in ten seconds.
+ * it prints lines, at most one in this time.
  * @param {string} text
  */
-export function progress(text) {
+export function progress(text, quietMs = QUIET_MS) {
   if (process.stderr.isTTY) {
     process.stderr.write(`\r\x1b[K${text}`);
-  } else if (text !== '' && performance.now() - lastAt >= QUIET_MS) {
+  } else if (text !== '' && performance.now() - lastAt >= quietMs) {
     lastAt = performance.now();
     process.stderr.write(`${text}\n`);
   }

@@ -57,8 +57,8 @@ export default async function* report(events) {
     }
     summary.add(event, current);
     const isNote = type === 'test:diagnostic' && data.file !== undefined;
-    const isShown = isNote ? summary.isOfFailure : type !== 'test:pass' || data.skip !== undefined;
-    if (isShown) reporter.write(event);
+    const isPassed = type === 'test:pass' && data.skip === undefined;
+    if (isNote ? summary.last !== undefined : !isPassed) reporter.write(event);
     yield toSources(String(reporter.read() ?? ''));
   }
   for await (const chunk of reporter.end()) yield toSources(String(chunk));
@@ -126,7 +126,7 @@ class Summary {
    * The last failure, if the last test failed: what comes next may be a note of it.
    * @type {Failure | undefined}
    */
-  #last;
+  last;
   /** @type {Time[]} */
   #tests = [];
   /** @type {Time[]} */
@@ -154,20 +154,20 @@ class Summary {
       const [, ms] = /^(\d+) ms before the first test$/.exec(message) ?? [];
       const test = this.#tests.at(-1);
       if (test !== undefined) test.ms += Number(ms ?? 0);
-      if (this.#last !== undefined) this.#last.setting ??= settingIn(message);
+      if (this.last !== undefined) this.last.setting ??= settingIn(message);
     }
     if (type !== 'test:fail' && type !== 'test:pass') return;
     const isTest = !isFile(data) && details.type !== 'suite';
     const ms = details.duration_ms ?? 0;
     if (isTest) this.#tests.push({ ms, what: `${partOf(file)}: ${name}` });
     if (only !== undefined && name.includes(only)) this.chosen += 1;
-    this.#last = undefined;
+    this.last = undefined;
     if (type === 'test:pass') return;
     if (isFile(data)) this.#addFile(file, details.error);
     else if (details.error?.failureType !== 'subtestsFailed') {
       this.#failures.push({ file, name, setting: settingIn(inspect(details.error)) });
     }
-    this.#last = this.#failures.at(-1);
+    this.last = this.#failures.at(-1);
   }
 
   /**
@@ -184,11 +184,6 @@ class Summary {
     const names = tests.map((name) => `"${name}"`).join(', ') || 'no test that is known';
     const text = `It hangs, and was ended. Running: ${names}`;
     error.cause = where === '' ? text : Object.assign(new Error(), { stack: `${text}\n${where}` });
-  }
-
-  /** True if a note that comes now is of a test that failed. */
-  get isOfFailure() {
-    return this.#last !== undefined;
   }
 
   /** @returns {Iterable<string>} */

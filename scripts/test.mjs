@@ -12,18 +12,7 @@
 
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import {
-  build,
-  DIST,
-  fail,
-  isBuilt,
-  isMain,
-  pathsIn,
-  readArguments,
-  root,
-  run,
-  TESTS,
-} from './build.mjs';
+import { buildTests, fail, pathsIn, readArguments, root, run } from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
 /**
@@ -34,11 +23,6 @@ const FIRST = 'data:text/javascript,if (process.env.NODE_TEST_CONTEXT) console.l
 /** At least four, also on two cores: many test files wait for a process, a disk or the clock. */
 const CONCURRENCY = Math.max(4, availableParallelism());
 
-/** Builds dist/, which some tests run, and the tests. */
-export function buildTests() {
-  for (const output of [DIST, TESTS]) if (!isBuilt(output)) build(output);
-}
-
 /**
  * Returns the test files whose paths contain one of these parts, or all. Ends the process if a part
  * is in no path.
@@ -46,14 +30,10 @@ export function buildTests() {
  */
 function testFiles(parts) {
   const files = pathsIn('test').filter((path) => path.endsWith('.test.ts'));
-  const unknown = parts.filter((part) => !files.some((file) => file.includes(part)));
-  if (unknown.length > 0) {
-    fail(
-      unknown
-        .map((part) => `No test file has "${part}" in its path${near(part, files)}`)
-        .join('\n'),
-    );
-  }
+  const complaints = parts
+    .filter((part) => !files.some((file) => file.includes(part)))
+    .map((part) => `No test file has "${part}" in its path${near(part, files)}`);
+  if (complaints.length > 0) fail(complaints.join('\n'));
   return files
     .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
     .map((file) => join(root, '.build', file.replace(/\.ts$/, '.js')));
@@ -75,41 +55,38 @@ function near(part, files) {
   return found.length === 0 ? '' : `; near it: ${found.map(({ file }) => file).join(', ')}`;
 }
 
-if (isMain(import.meta.url)) {
-  const { values, positionals } = readArguments({
-    options: {
-      only: { type: 'string' },
-      all: { type: 'boolean', default: false },
-      slow: { type: 'boolean', default: false },
-      node: { type: 'string', multiple: true, default: [process.execPath] },
-    },
-    allowPositionals: true,
-  });
-  // Before the build, which a wrong path does not need.
-  const files = testFiles(positionals);
-  buildTests();
-  const { env } = process;
-  if (values.slow) env['TEST_SLOW'] = 'yes';
-  if (values.all) {
-    env['TEST_EXTENT'] = 'all';
-    env['TEST_SEED'] ??= String(Math.floor(Date.now() / 86_400_000));
-  }
-  const which =
-    values.only === undefined ? '' : `, only tests with "${values.only}" in their names`;
-  const extent = values.all ? `; all cases, with TEST_SEED=${env['TEST_SEED']}` : '';
-  console.log(`Running ${files.length} test files${which}${extent}`);
-  const args = ['--test', `--test-reporter=${REPORTER}`, `--test-concurrency=${CONCURRENCY}`];
-  args.push(`--import=${FIRST}`);
-  if (values.only !== undefined) {
-    env['TEST_ONLY'] = values.only;
-    args.push(`--test-name-pattern=${values.only.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`);
-  }
-  const path = env['PATH'];
-  const results = values.node.map((node) => {
-    if (values.node.length > 1) run(node, ['--version']);
-    // A program that runs `node` by name, such as an npm script, gets this one, too.
-    env['PATH'] = `${dirname(node)}${delimiter}${path}`;
-    return run(node, [...args, ...files]);
-  });
-  if (results.includes(false)) fail('Tests failed');
+const { values, positionals } = readArguments({
+  options: {
+    only: { type: 'string' },
+    all: { type: 'boolean', default: false },
+    slow: { type: 'boolean', default: false },
+    node: { type: 'string', multiple: true, default: [process.execPath] },
+  },
+  allowPositionals: true,
+});
+// Before the build, which a wrong path does not need.
+const files = testFiles(positionals);
+buildTests();
+const { env } = process;
+if (values.slow) env['TEST_SLOW'] = 'yes';
+if (values.all) {
+  env['TEST_EXTENT'] = 'all';
+  env['TEST_SEED'] ??= String(Math.floor(Date.now() / 86_400_000));
 }
+const which = values.only === undefined ? '' : `, only tests with "${values.only}" in their names`;
+const extent = values.all ? `; all cases, with TEST_SEED=${env['TEST_SEED']}` : '';
+console.log(`Running ${files.length} test files${which}${extent}`);
+const args = ['--test', `--test-reporter=${REPORTER}`, `--test-concurrency=${CONCURRENCY}`];
+args.push(`--import=${FIRST}`);
+if (values.only !== undefined) {
+  env['TEST_ONLY'] = values.only;
+  args.push(`--test-name-pattern=${values.only.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`);
+}
+const path = env['PATH'];
+const results = values.node.map((node) => {
+  if (values.node.length > 1) run(node, ['--version']);
+  // A program that runs `node` by name, such as an npm script, gets this one, too.
+  env['PATH'] = `${dirname(node)}${delimiter}${path}`;
+  return run(node, [...args, ...files]);
+});
+if (results.includes(false)) fail('Tests failed');

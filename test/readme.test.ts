@@ -64,12 +64,7 @@ function rowsOf(page: string, title: string): readonly (readonly string[])[] {
   const [, table = ''] = pages.get(page)!.split(`\n| ${title} |`);
   const [, ...rows] = table.split('\n\n')[0]!.split('\n').slice(1);
   assert.ok(rows.length >= 5, `${page} has a table ${title}`);
-  return rows.map((row) =>
-    row
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
+  return rows.map((row) => row.split(/ *\| */).slice(1, -1));
 }
 
 test('Each link and picture of a page leads to a file, and to a heading if it names one', () => {
@@ -149,12 +144,7 @@ test('Each quote of the tour is in its file, line by line', () => {
   const quotes = [...tour.matchAll(/^\[?`(\S+)`(?:\]\(\S+\))?:\n\n```ts\n([^]*?)^```/gm)];
   assert.equal(quotes.length, tour.split('\n```ts\n').length - 1);
   assert.ok(quotes.length > 10);
-  const trimmed = (text: string): string =>
-    text
-      .trim()
-      .split('\n')
-      .map((line) => line.trim())
-      .join('\n');
+  const trimmed = (text: string): string => text.trim().replaceAll(/ *\n */g, '\n');
   for (const [, name, quote] of quotes) {
     const path = paths.find((one) => one === name || one === `src/${name}`)!;
     let rest = `\n${trimmed(readText(path))}\n`;
@@ -207,10 +197,8 @@ test('Each test that a page names as an example exists', () => {
   assert.equal(examples.length, 3);
   for (const { 0: shown, groups: { part = '', name = '' } = {} } of examples) {
     const files = paths.filter((path) => path.includes(part) && path.endsWith('.ts'));
-    assert.ok(
-      files.some((path) => readText(path).includes(name)),
-      shown,
-    );
+    const isThere = files.some((path) => readText(path).includes(name));
+    assert.ok(isThere, shown);
   }
 });
 
@@ -223,9 +211,7 @@ test('The tables of the configuration have every variable with its flag, and eve
   });
   // The last row has flags alone.
   assert.deepEqual(listed.sort(), expected.sort());
-  const options = rowsOf('src/README.md', 'Option')
-    .map(([names]) => names)
-    .join();
+  const options = String(rowsOf('src/README.md', 'Option').map(([names]) => names));
   assert.ok(OPTION_NAMES.length > 10);
   for (const name of OPTION_NAMES) assert.ok(options.includes(`\`${name}\``), name);
 });

@@ -6,16 +6,7 @@
  */
 
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -127,20 +118,20 @@ const inProject = { cwd: project };
 
 before(() => {
   for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'test/tsconfig.json']) {
-    cpSync(join(ROOT, name), join(project, name));
+    fs.cpSync(join(ROOT, name), join(project, name));
   }
   const scripts = pathsIn('scripts').filter((path) => /^scripts\/(build|test.*)\.mjs$/.test(path));
   for (const name of [...scripts, 'scripts/tsconfig.json']) {
-    cpSync(join(ROOT, name), join(project, name));
+    fs.cpSync(join(ROOT, name), join(project, name));
   }
   for (const [path, text] of Object.entries(FILES)) write(path, text);
   write('src/LICENSE', 'MIT\n');
-  symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'), 'dir');
+  fs.symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'), 'dir');
 });
 
 function write(path: string, text: string): void {
-  mkdirSync(dirname(join(project, path)), { recursive: true });
-  writeFileSync(join(project, path), text);
+  fs.mkdirSync(dirname(join(project, path)), { recursive: true });
+  fs.writeFileSync(join(project, path), text);
 }
 
 /** Runs npm test in the project. */
@@ -160,7 +151,7 @@ test('npm test names a part that is in no path, and near paths, before it builds
   const unknown = 'No test file has "suport/decl" in its path';
   const near = 'No test file has "dryy/b" in its path; near it: test/dry/b.test.ts';
   assert.equal(stderr, `${unknown}\n${near}\n`);
-  assert.ok(!existsSync(join(project, '.build')));
+  assert.ok(!fs.existsSync(join(project, '.build')));
 });
 
 /** All tests of the project, once, after its build. */
@@ -180,10 +171,8 @@ test('npm test shows each test file, each failure in full, what was skipped, and
   const [, longest = ''] = /\nThe longest tests:\n([^]*)The longest test files:\n/.exec(stdout)!;
   const times = longest.match(/[0-9.]+(?= s )/g)!.map(Number);
   assert.equal(times.length, 6);
-  assert.deepEqual(
-    times,
-    times.toSorted((a, b) => b - a),
-  );
+  const sorted = times.toSorted((a, b) => b - a);
+  assert.deepEqual(times, sorted);
   assert.match(longest, / s {2}dry\/b: A pump holds\n/);
 });
 
@@ -256,19 +245,19 @@ test('npm test builds again only if a source or something built was changed or d
     ['test/a.script', NEITHER],
   ] as const) {
     const file = join(project, path);
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-    writeFileSync(file, `${text} `);
+    const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined;
+    fs.writeFileSync(file, `${text} `);
     // A copy from elsewhere may be older than the build.
-    utimesSync(file, 0, 0);
+    fs.utimesSync(file, 0, 0);
     assert.deepEqual(builds(), expected, `${path} is changed`);
-    rmSync(file);
+    fs.rmSync(file);
     assert.deepEqual(builds(), expected, `${path} is deleted`);
-    if (text !== undefined) writeFileSync(file, text);
+    if (text !== undefined) fs.writeFileSync(file, text);
     assert.deepEqual(builds(), NEITHER, `${path} is as it was`);
   }
-  rmSync(join(project, 'test', 'dry'), { recursive: true });
+  fs.rmSync(join(project, 'test', 'dry'), { recursive: true });
   await npmTest(['--only', 'A lock']);
-  assert.ok(!existsSync(join(project, '.build', 'test', 'dry')));
+  assert.ok(!fs.existsSync(join(project, '.build', 'test', 'dry')));
   assert.deepEqual(builds(), NEITHER);
 });
 

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isMain } from '../build.mjs';
-import { memoryOf, processorUsOf, startScript, startServer } from './processes.mjs';
+import { memoryOf, processorUsOf, runScript, startServer } from './processes.mjs';
 import { median } from './table.mjs';
 
 /**
@@ -105,10 +105,8 @@ export async function measure(bench) {
     rows.push({ Bound: `${what}: ${name}`, time: `${micros.toFixed(0)} µs` });
   }
   bench.progress('bounds: tables');
-  const tables = startScript('bounds.mjs', { dist: bench.dist }, ['--expose-gc']);
-  rows.push(...(await tables.nextLine()));
-  await tables.stop();
-  return rows;
+  const tables = await runScript('bounds.mjs', { dist: bench.dist }, ['--expose-gc']);
+  return [...rows, ...tables];
 }
 
 /**
@@ -175,23 +173,18 @@ async function exchange(port, request, times = 1) {
   for (let sent = 0; sent < times; sent += 1) {
     if (socket === undefined || socket.destroyed || socket.readableEnded) {
       socket = connect(port, '127.0.0.1');
-      socket.setMaxListeners(0);
       await once(socket, 'connect');
     }
-    let text = '';
-    let missing = Infinity;
     socket.write(request, 'latin1');
-    while (missing > 0) {
-      const [chunk] = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
-      if (!(chunk instanceof Buffer)) break;
-      if (missing === Infinity) {
-        text += chunk.toString('latin1');
-        const end = text.indexOf('\r\n\r\n') + 4;
-        const length = Number(/\r\ncontent-length: ([0-9]+)/i.exec(text)?.[1] ?? 0);
-        if (end > 3) missing = end + length - text.length;
-      } else {
-        missing -= chunk.length;
-      }
+    let text = '';
+    let [received, size] = [0, Infinity];
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      received += chunk.length;
+      if (size === Infinity) text += chunk.toString('latin1');
+      const end = text.indexOf('\r\n\r\n') + 4;
+      const length = Number(/\r\ncontent-length: ([0-9]+)/i.exec(text)?.[1] ?? 0);
+      if (end > 3) size = end + length;
+      if (received >= size) break;
     }
     if (/\r\nconnection: close\r\n/i.test(text)) socket.destroy();
   }

@@ -12,10 +12,10 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, isBuilt, root, TESTS } from '../build.mjs';
+import { buildTests, root } from '../build.mjs';
 import { processorUsOf, startServer } from './processes.mjs';
 
-if (!isBuilt(TESTS)) build(TESTS);
+buildTests();
 /** @param {string} file */
 const load = (file) => import(join(root, '.build', 'test', 'support', 'etcd', file));
 const { base64, startCluster } = await load('cluster.js');
@@ -24,7 +24,7 @@ const { commitsOfOne } = await load('opened-store.js');
 const hooks = [];
 const { endpoints, members, call } = await startCluster(
   { after: (/** @type {() => unknown} */ hook) => hooks.push(hook) },
-  { size: 1, args: ['--quota-backend-bytes', String(8 << 30)] },
+  { size: 1, args: ['--quota-backend-bytes', String(8 * 2 ** 30)] },
 );
 const dist = join(root, '.build', 'src');
 /** @param {string} prefix */

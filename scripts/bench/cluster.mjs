@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { build, isBuilt, root, TESTS } from '../build.mjs';
+import { buildTests, root } from '../build.mjs';
 import { compare, contender, create, get, loop } from './paired.mjs';
 
 /**
@@ -29,7 +29,7 @@ const SCENARIOS = [
  * @returns {Promise<Row[]>}
  */
 export async function measure(bench) {
-  if (!isBuilt(TESTS)) build(TESTS);
+  buildTests();
   const support = join(root, '.build', 'test', 'support', 'etcd', 'cluster.js');
   const { startCluster, withoutEtcd } = await import(support);
   if (withoutEtcd) {
@@ -39,9 +39,8 @@ export async function measure(bench) {
   /** @type {(() => unknown)[]} */
   const hooks = [];
   const context = { after: (/** @type {() => unknown} */ hook) => hooks.push(hook) };
-  const { endpoints, ready } = await startCluster(context);
+  const { endpoints } = await startCluster(context);
   try {
-    await ready();
     return await measureOn(bench, endpoints);
   } finally {
     for (const hook of hooks.reverse()) await hook();

@@ -61,9 +61,10 @@ export function startScript(script, options, flags = []) {
  * Resolves with the first line of a script, and stops it.
  * @param {string} script
  * @param {unknown} options
+ * @param {string[]} [flags]
  */
-export async function runScript(script, options) {
-  const { nextLine, stop } = startScript(script, options);
+export async function runScript(script, options, flags) {
+  const { nextLine, stop } = startScript(script, options, flags);
   const result = await nextLine();
   await stop();
   return result;

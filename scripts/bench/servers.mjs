@@ -43,7 +43,7 @@ const KEEP_ALIVE = { keepAliveTimeout: 65_000 };
  * @param {string} dist
  * @returns {Promise<typeof import('../../src/index.ts')>}
  */
-const importService = (dist) => import(pathToFileURL(join(dist, 'index.js')).href);
+export const importService = (dist) => import(pathToFileURL(join(dist, 'index.js')).href);
 
 /** @satisfies {Record<Kind, Start>} */
 export const SERVERS = {

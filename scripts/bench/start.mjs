@@ -5,16 +5,14 @@
  * their pets are then objects, not the bytes that are sent. Each pet may be a commit of its own, or
  * 1,024 of them may be one, as in a file that was written from memory. Another build starts from a
  * file that it has written itself.
- *
- * As a program, this file lets a build take over an array of pets, and write its own file.
  */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isMain } from '../build.mjs';
-import { copySynced, freshData } from './data.mjs';
+import { copySynced, freshData, petOf } from './data.mjs';
 import { compare } from './paired.mjs';
-import { memoryOf, runScript, startServer } from './processes.mjs';
+import { memoryOf, startServer } from './processes.mjs';
+import { importService } from './servers.mjs';
 import { figure } from './table.mjs';
 
 /**
@@ -47,7 +45,11 @@ export async function measure(options) {
     const opponents = { 'JSON.parse': [contenderOf(parse), '≤ 0.50', '≤ 0.60'] };
     if (against !== undefined && petsPerCommit > 1) {
       const source = join(folder, 'other.json');
-      await runScript('start.mjs', { path: source, dist: against, from: freshData(folder, PETS) });
+      const lines = Array.from({ length: PETS }, (_, i) => JSON.stringify(petOf(i + 1)));
+      writeFileSync(source, `[\n${lines.join(',\n')}\n]\n`);
+      // It takes over an array of pets, and writes its own file.
+      const { openApp } = await importService(against);
+      await (await openApp({ dataFile: source, apiKeys: ['bench'] })).close();
       const other = async () => {
         const path = freshData(folder, 0);
         copySynced(source, path);
@@ -82,21 +84,3 @@ async function start(bench, kind, options) {
   await stop();
   return figures;
 }
-
-/**
- * Opens an array of pets, and closes it.
- * @param {{ path: string, dist: string, from: string }} options
- */
-async function takeOver({ path, dist, from }) {
-  const pets = JSON.parse(readFileSync(from, 'utf8'));
-  writeFileSync(
-    path,
-    `[\n${pets.map((/** @type {unknown} */ pet) => JSON.stringify(pet)).join(',\n')}\n]\n`,
-  );
-  const { openApp } = await import(join(dist, 'index.js'));
-  const app = await openApp({ dataFile: path, apiKeys: ['bench'] });
-  await app.close();
-  process.stdout.write('{}\n', () => process.exit());
-}
-
-if (isMain(import.meta.url)) await takeOver(JSON.parse(process.argv[2] ?? ''));

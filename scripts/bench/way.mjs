@@ -29,6 +29,7 @@ import { figure, median } from './table.mjs';
 /**
  * Our time for a request in µs, and the ratio to it, by the name of the opponent.
  * @typedef {Record<string, { micros: number, ratio: number }>} Result
+ * @typedef {Record<string, readonly [server: Server, request: Buffer]>} Opponents
  */
 
 export const SCENARIOS = [
@@ -166,43 +167,28 @@ async function answerOf(server, request) {
  * @param {Buffer} request
  * @param {boolean} isLast whether each request is sent on a connection of its own
  */
-async function openClient(server, request, isLast = false) {
+async function openClient(server, request, isLast) {
   const { length } = await answerOf(server, request);
-  if (isLast) return () => sendAlone(server, request, length);
-  const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(server));
-  for (const socket of sockets) socket.received = undefined;
-  const sum = () => sockets.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
+  const connectAll = () => Array.from({ length: CONNECTIONS }, () => connectTo(server));
+  let sockets = isLast ? [] : connectAll();
   return async () => {
-    let due = sum();
     const startedAt = performance.now();
     for (let sent = 0; sent < BATCH; sent += CONNECTIONS) {
-      for (const socket of sockets) socket.push(request);
-      due += CONNECTIONS * length;
+      if (isLast) sockets = connectAll();
+      for (const socket of sockets) {
+        socket.received = undefined;
+        socket.receivedBytes = 0;
+        socket.push(request);
+      }
       do await nextTurn();
-      while (sum() < due);
+      while (sockets.some(({ receivedBytes }) => receivedBytes < length));
+      if (isLast) for (const socket of sockets) socket.destroy();
     }
     const micros = (1000 * (performance.now() - startedAt)) / BATCH;
-    if (sum() !== due) throw new Error(`${sum() - due} bytes too many`);
+    const isLonger = sockets.some(({ receivedBytes }) => receivedBytes > length);
+    if (isLonger) throw new Error(`A response has more than ${length} bytes`);
     return micros;
   };
-}
-
-/**
- * Sends a batch, each request on a connection of its own. Resolves with microseconds a request.
- * @param {Server} server
- * @param {Buffer} request
- * @param {number} length of the response
- */
-async function sendAlone(server, request, length) {
-  const startedAt = performance.now();
-  for (let sent = 0; sent < BATCH; sent += CONNECTIONS) {
-    const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(server));
-    for (const socket of sockets) socket.push(request);
-    do await nextTurn();
-    while (sockets.some(({ receivedBytes }) => receivedBytes < length));
-    for (const socket of sockets) socket.destroy();
-  }
-  return (1000 * (performance.now() - startedAt)) / BATCH;
 }
 
 function nextTurn() {
@@ -218,54 +204,49 @@ function nextTurn() {
 async function measureServers({ services: [own, other], slices, only }) {
   const names = namesWith(only);
   const service = await SERVERS.service(own);
-  const otherService = other === undefined ? undefined : await SERVERS.service(other);
+  const otherService = other && (await SERVERS.service(other));
   /** @type {Result[]} */
   const results = [];
   for (const { path } of SCENARIOS.filter(({ what }) => names.includes(what))) {
     const request = Buffer.from(get(path).request);
     const answer = (await answerOf(service, request)).toString();
     if (!answer.startsWith('HTTP/1.1 200')) throw new Error(answer);
-    /** @type {Record<string, Server>} */
-    const opponents = { naive: SERVERS.naive({ answer }), fastest: SERVERS.fastest({ answer }) };
-    if (otherService !== undefined) opponents['other build'] = otherService;
-    const ours = await openClient(service, request);
-    /** @type {Result} */
-    const result = {};
-    for (const [name, server] of Object.entries(opponents)) {
-      const pairs = await takeTurns([ours, await openClient(server, request)], slices);
-      const micros = median(pairs.map(([mine]) => mine));
-      result[name] = { micros, ratio: median(pairs.map(([mine, theirs]) => theirs / mine)) };
-    }
-    results.push(result);
+    /** @type {Opponents} */
+    const opponents = {
+      naive: [SERVERS.naive({ answer }), request],
+      fastest: [SERVERS.fastest({ answer }), request],
+    };
+    if (otherService !== undefined) opponents['other build'] = [otherService, request];
+    results.push(await compareWith(opponents, service, request, slices));
   }
+  const livez = Buffer.from(`GET /livez HTTP/1.1\r\n${NO_KEY}\r\n`);
   for (const [what, [line, more = '']] of Object.entries(WITHOUT_KEY)) {
     if (!names.includes(what)) continue;
     const request = Buffer.from(`${line} HTTP/1.1\r\n${NO_KEY}${more}\r\n`, 'latin1');
-    results.push(await measureWithoutKey(service, request, slices));
+    const answer = (await answerOf(service, request)).toString();
+    /** @type {Opponents} */
+    const opponents = { '/livez': [service, livez] };
+    // Bare node:http answers bytes that are not HTTP by closing the connection.
+    if (request[0] !== 1) opponents['naive'] = [SERVERS.naive({ answer }), request];
+    const isLast = answer.includes('\r\nConnection: close\r\n');
+    results.push(await compareWith(opponents, service, request, slices, isLast));
   }
   process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit());
 }
 
 /**
- * Compares a request with /livez, and with bare node:http that sends the same bytes as a response.
+ * Compares a request to the service with each opponent: another server, or another request.
+ * @param {Opponents} opponents
  * @param {Server} service
  * @param {Buffer} request
  * @param {{ warmUps: number, turns: number }} slices
  */
-async function measureWithoutKey(service, request, slices) {
-  const answer = (await answerOf(service, request)).toString();
-  const isLast = answer.includes('\r\nConnection: close\r\n');
-  const livez = Buffer.from(`GET /livez HTTP/1.1\r\n${NO_KEY}\r\n`);
+async function compareWith(opponents, service, request, slices, isLast = false) {
   const ours = await openClient(service, request, isLast);
-  /** @type {Record<string, () => Promise<number>>} */
-  const opponents = { '/livez': await openClient(service, livez, isLast) };
-  const naive = SERVERS.naive({ answer });
-  // It answers bytes that are not HTTP by closing the connection.
-  if (request[0] !== 1) opponents['naive'] = await openClient(naive, request, isLast);
   /** @type {Result} */
   const result = {};
-  for (const [name, theirs] of Object.entries(opponents)) {
-    const pairs = await takeTurns([ours, theirs], slices);
+  for (const [name, [server, theirs]] of Object.entries(opponents)) {
+    const pairs = await takeTurns([ours, await openClient(server, theirs, isLast)], slices);
     const micros = median(pairs.map(([mine]) => mine));
     result[name] = { micros, ratio: median(pairs.map(([mine, other]) => other / mine)) };
   }

@@ -16,11 +16,6 @@ import { tryStore } from './trial.mjs';
 /** @import { Verdict } from './trial.mjs' */
 
 /**
- * A store, the library that it needs, and the text of its module.
- * @typedef {{ name: string, library?: string, text: string }} Peer
- */
-
-/**
  * Returns a module whose store keeps the items in an array, and saves all of them.
  * @param {string} imports
  * @param {string} save An expression that saves `text` at `path`.
@@ -72,15 +67,16 @@ export async function open(path) {
 }
 `;
 
+/** @param {string} path */
+const urlOf = (path) => new URL(`../../.build/src/${path}`, import.meta.url).href;
+
 /**
  * Returns a module for a store of this project, whose pets are the items.
- * @param {string} file
- * @param {string} opened An expression that opens the store at `path`.
+ * @param {string} url
+ * @param {string} opened An expression that opens the store of the module at this URL at `path`.
  */
-function ours(file, opened) {
-  /** @param {string} path */
-  const urlOf = (path) => new URL(`../../.build/src/${path}`, import.meta.url).href;
-  return `import * as module from '${urlOf(file)}';
+export function ours(url, opened) {
+  return `import * as module from '${url.replaceAll("'", '%27')}';
 import { nodeDisk } from '${urlOf('core/store/node-disk.js')}';
 export async function open(path) {
   const store = await ${opened};
@@ -96,31 +92,23 @@ export async function open(path) {
 `;
 }
 
-/** @type {readonly Peer[]} */
-const PEERS = [
-  {
-    name: 'fs.writeFileSync',
-    text: saving("import fs from 'node:fs';", 'fs.writeFileSync(path, text)'),
-  },
-  { name: 'lowdb', library: 'lowdb@7.0.1', text: LOWDB },
-  {
-    name: 'write-file-atomic',
-    library: 'write-file-atomic@7.0.1',
-    text: saving("import writeFileAtomic from 'write-file-atomic';", 'writeFileAtomic(path, text)'),
-  },
-  {
-    name: 'atomically',
-    library: 'atomically@2.1.1',
-    text: saving("import { writeFile } from 'atomically';", 'writeFile(path, text)'),
-  },
-  { name: 'nedb', library: 'nedb@1.8.0', text: NEDB },
-  {
-    name: 'rung 2',
-    text: ours('ladder/2-json-file.js', 'module.openJsonFileStore(path, nodeDisk)'),
-  },
-  { name: 'rung 3', text: ours('ladder/3-append.js', 'module.openAppendStore(path, nodeDisk)') },
-  { name: 'the core', text: ours('core/store/file-store.js', 'module.openFileStore({ path })') },
-];
+/**
+ * The texts of the modules, by the name of the store, or by the library and its version.
+ * @type {Record<string, string>}
+ */
+const PEERS = {
+  'fs.writeFileSync': saving("import fs from 'node:fs';", 'fs.writeFileSync(path, text)'),
+  'lowdb@7.0.1': LOWDB,
+  'write-file-atomic@7.0.1': saving(
+    "import writeFileAtomic from 'write-file-atomic';",
+    'writeFileAtomic(path, text)',
+  ),
+  'atomically@2.1.1': saving("import { writeFile } from 'atomically';", 'writeFile(path, text)'),
+  'nedb@1.8.0': NEDB,
+  'rung 2': ours(urlOf('ladder/2-json-file.js'), 'module.openJsonFileStore(path, nodeDisk)'),
+  'rung 3': ours(urlOf('ladder/3-append.js'), 'module.openAppendStore(path, nodeDisk)'),
+  'the core': ours(urlOf('core/store/file-store.js'), 'module.openFileStore({ path })'),
+};
 
 /** @param {boolean} isMarkdown */
 export async function judgePeers(isMarkdown) {
@@ -128,21 +116,22 @@ export async function judgePeers(isMarkdown) {
   /** @type {[name: string, verdict: Verdict][]} */
   const verdicts = [];
   await withTemporaryFolder('peers', undefined, async (folder) => {
-    for (const { name, library, text } of PEERS) {
+    for (const [peer, text] of Object.entries(PEERS)) {
+      const [name = '', version] = peer.split('@');
       progress(name);
       const own = join(folder, name.replaceAll(' ', '-'));
       mkdirSync(own);
-      if (library !== undefined && !(await fetchInto(own, library))) {
+      if (version !== undefined && !(await fetchInto(own, peer))) {
         progress('');
-        console.log(`${library} is skipped: npm cannot fetch it`);
+        console.log(`${peer} is skipped: npm cannot fetch it`);
         continue;
       }
       const module = join(own, 'store.mjs');
       writeFileSync(module, text);
       const verdict = await tryStore(module, (what) => progress(what && `${name}: ${what}`));
-      verdicts.push([library?.replace('@', ' ') ?? name, verdict]);
+      verdicts.push([peer.replace('@', ' '), verdict]);
       progress('');
-      if (verdict.problems.length + verdict.notes.length > 0) console.log(`${name}:`);
+      if (verdict.problems.size + verdict.notes.size > 0) console.log(`${name}:`);
       printProblems(verdict);
       const isOwn = text.includes('nodeDisk');
       if (isOwn && exitCodeOf(verdict) !== 0) process.exitCode = 1;

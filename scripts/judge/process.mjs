@@ -9,10 +9,11 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { isMain } from '../build.mjs';
 import { startRecording } from './recorder.mjs';
 
 /**
- * @import { Failure, Step } from './recorder.mjs'
+ * @import { Failure, RecordedMoment } from './recorder.mjs'
  */
 
 /**
@@ -27,8 +28,8 @@ import { startRecording } from './recorder.mjs';
 /**
  * What a life was like.
  * @typedef {{
- *   steps: Step[],
- *   unknown: string[],
+ *   moments: RecordedMoment[],
+ *   unknown: Set<string>,
  *   counts: { writes: number, syncs: number },
  *   ms: number,
  * }} Life
@@ -64,22 +65,6 @@ function within(promise, ms) {
 }
 
 /**
- * Resolves with the module's function. If there is none, says so and ends the process.
- * @param {string} module
- * @returns {Promise<(path: string) => JudgedStore | Promise<JudgedStore>>}
- */
-async function load(module) {
-  let unusable = 'it exports no function open(path)';
-  try {
-    const { open } = await import(pathToFileURL(module).href);
-    if (typeof open === 'function') return open;
-  } catch (error) {
-    unusable = `it cannot be loaded: ${messageOf(error)}`;
-  }
-  return endWith({ unusable });
-}
-
-/**
  * Ends the process with what it has found.
  * @param {{ unusable: string } | Life} found
  * @returns {Promise<never>}
@@ -95,9 +80,12 @@ function endWith(found) {
  * @param {{ failure?: Failure | undefined, patienceMs: number }} options
  */
 async function live(module, root, { failure, patienceMs }) {
-  const { steps, unknown, counts, compare, note } = startRecording(root, failure);
+  const { moments, unknown, counts, compare, note } = await startRecording(root, failure);
   process.on('unhandledRejection', (error) => note(`unhandled rejection: ${messageOf(error)}`));
-  const open = await load(module);
+  const { open } = await import(pathToFileURL(module).href).catch((error) =>
+    endWith({ unusable: `it cannot be loaded: ${messageOf(error)}` }),
+  );
+  if (typeof open !== 'function') await endWith({ unusable: 'it exports no function open(path)' });
   const startedAt = performance.now();
   try {
     /** @type {JudgedStore} */
@@ -143,9 +131,7 @@ async function live(module, root, { failure, patienceMs }) {
   // A store may write a little later than it says.
   await sleep(20);
   await compare();
-  /** @type {Life} */
-  const life = { steps, unknown: [...unknown], counts, ms };
-  await endWith(life);
+  await endWith({ moments, unknown, counts, ms });
 }
 
 /**
@@ -154,7 +140,7 @@ async function live(module, root, { failure, patienceMs }) {
  */
 async function read(module, patienceMs) {
   process.on('unhandledRejection', () => undefined);
-  const open = await load(module);
+  const { open } = await import(pathToFileURL(module).href);
   /** Node 26 ends a process that collects an open file as garbage: a store may have no `close`. */
   /** @type {JudgedStore[]} */
   const stores = [];
@@ -168,6 +154,8 @@ async function read(module, patienceMs) {
   process.on('message', async (/** @type {string} */ root) => {
     /** @type {Found} */
     const found = {};
+    /** @type {'error' | 'againError'} */
+    let failed = 'error';
     try {
       const { store, items } = await within(start(root), patienceMs);
       found.items = items;
@@ -178,20 +166,16 @@ async function read(module, patienceMs) {
       );
       await store.close?.();
       if (isAdded) {
-        try {
-          const again = await within(start(root), patienceMs);
-          found.again = again.items;
-          await again.store.close?.();
-        } catch (error) {
-          found.againError = messageOf(error);
-        }
+        failed = 'againError';
+        const again = await within(start(root), patienceMs);
+        found.again = again.items;
+        await again.store.close?.();
       }
     } catch (error) {
-      found.error = messageOf(error);
+      found[failed] = messageOf(error);
     }
     process.send?.(found);
   });
-  process.send?.('ready');
 }
 
 /** @param {unknown} error */
@@ -201,11 +185,11 @@ function messageOf(error) {
 }
 
 // The module is also imported, for its items.
-if (process.env['JUDGE_ROLE'] !== undefined) {
-  const [, , module = '', given = '{}'] = process.argv;
+if (isMain(import.meta.url)) {
+  const [, , module = '', given = ''] = process.argv;
   // The judge has ended, also by kill -9.
   process.once('disconnect', () => process.exit());
   const { root, patienceMs, failure } = JSON.parse(given);
-  if (process.env['JUDGE_ROLE'] === 'live') await live(module, root, { failure, patienceMs });
-  else await read(module, patienceMs);
+  if (root === undefined) await read(module, patienceMs);
+  else await live(module, root, { failure, patienceMs });
 }

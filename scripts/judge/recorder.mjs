@@ -4,27 +4,26 @@
  * It replaces functions of the binding that all of node:fs calls: so it sees the synchronous
  * functions, those with a callback, promises, file handles and streams, however they are imported.
  * The binding is deprecated, and there in Node 20, 22, 24 and 26. What it cannot see (child
- * processes, worker threads, `copyFile`) it reports: `compare` looks for changes that no step
+ * processes, worker threads, `copyFile`) it reports: `compare` looks for changes that no call
  * explains.
  */
 
 import fs from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadDiskImage, loadSimulatedDisk } from '../ladder/built.mjs';
+
+/** @import { DiskImage } from '../../test/simulation/disk-image.ts' */
 
 /**
- * A change of the folder, by the paths in it and the numbers of its files; or a note of the life.
- * @typedef {{ op: 'create', name: string, file: number }
- *   | { op: 'mkdir', name: string }
- *   | { op: 'remove', name: string }
- *   | { op: 'rename', from: string, name: string }
- *   | { op: 'link', from: string, name: string }
- *   | { op: 'write', file: number, at: number, bytes: Uint8Array, asked: number }
- *   | { op: 'truncate', file: number, size: number }
- *   | { op: 'sync', file: number, isFailed: boolean }
- *   | { op: 'sync folder', name: string, isFailed: boolean }
- *   | { op: 'failure', what: string }
- *   | { op: 'note', what: string, item?: number | undefined }} Step
+ * The disk after a change of the folder, or at a note of the life, and what was begun and
+ * acknowledged by then: the ids of items. The folder is the root of the disk.
+ * @typedef {object} RecordedMoment
+ * @property {DiskImage} image
+ * @property {string} text what was done, in words
+ * @property {string | undefined} note if nothing was done
+ * @property {readonly string[]} begun
+ * @property {readonly string[]} acknowledged
  */
 
 /**
@@ -36,17 +35,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * }} Failure
  */
 
-/** @typedef {{ id: number, bytes: Buffer }} File */
-/** @typedef {{ file: File, position: number, isAppended: boolean, isSynced: boolean }} OpenFile */
-/** @typedef {{ folder: string }} OpenFolder */
+/**
+ * An open file, by its number on the disk, or an open folder.
+ * @typedef {{ id: number, path: string, position: number, isAppended: boolean, isSynced: boolean }}
+ *   Opened
+ */
 
 /**
  * A call of the binding: what is done when it has succeeded, with its result.
  * @typedef {((result: any) => void) | undefined} After
  */
-
-/** A disk writes a sector as a whole. */
-const SECTOR_BYTES = 512;
 
 const NOT_KNOWN = ['symlink', 'copyFile', 'rmSync', 'cpSyncCopyDir', 'cpSyncOverrideFile'];
 
@@ -54,26 +52,70 @@ const NOT_KNOWN = ['symlink', 'copyFile', 'rmSync', 'cpSyncCopyDir', 'cpSyncOver
  * @param {string} root The folder, which is empty.
  * @param {Failure | undefined} failure
  */
-export function startRecording(root, failure) {
+export async function startRecording(root, failure) {
+  const disk = await loadDiskImage();
+  const { wholeSectors } = await loadSimulatedDisk();
   const { O_APPEND, O_CREAT, O_DSYNC, O_TRUNC } = fs.constants;
   /** @type {any} */
   const binding = /** @type {any} */ (process).binding('fs');
-  /** @type {Step[]} */
-  const steps = [];
+  let image = disk.EMPTY_DISK;
+  /** @type {RecordedMoment[]} */
+  const moments = [];
+  /** @type {readonly string[]} */
+  let begun = [];
+  /** @type {readonly string[]} */
+  let acknowledged = [];
   /** @type {Set<string>} */
   const unknown = new Set();
-  /** @type {Map<string, File | 'folder'>} */
-  const names = new Map([['', 'folder']]);
-  /** @type {Map<number, OpenFile | OpenFolder>} */
+  /** @type {Map<number, Opened>} */
   const open = new Map();
   const counts = { writes: 0, syncs: 0 };
-  let files = 0;
   let inFlight = 0;
 
-  /** @param {unknown} path */
-  const nameOf = (path) => {
+  /**
+   * @param {string} text
+   * @param {DiskImage} changed
+   * @param {string} [note]
+   */
+  const keep = (text, changed = image, note) => {
+    image = changed;
+    moments.push({ image, text, note, begun, acknowledged });
+  };
+  /**
+   * @param {string} what
+   * @param {number} [item]
+   */
+  const note = (what, item) => {
+    if (what === 'add') begun = [...begun, `${item}`];
+    if (what === 'acknowledged') acknowledged = [...acknowledged, `${item}`];
+    keep(item === undefined ? what : `${what}: item ${item}`, image, what);
+  };
+  /**
+   * Returns the path on the disk, or undefined outside the folder.
+   * @param {unknown} path
+   */
+  const pathOf = (path) => {
     const name = relative(root, resolve(String(path)));
-    return name.startsWith('..') ? undefined : name;
+    return name.startsWith('..') ? undefined : `/${name}`;
+  };
+  /** @param {string} path */
+  const idAt = (path) => (path === '/' ? disk.FOLDER : image.names.get(path));
+  /** @param {number} id */
+  const nameOf = (id) =>
+    [...image.names].find(([, other]) => other === id)?.[0].slice(1) ?? 'a file without a name';
+  /** @param {number} id */
+  const contentOf = (id) => image.files.get(id)?.cached ?? Buffer.alloc(0);
+  /** @param {unknown} position */
+  const isPlaced = (position) =>
+    typeof position === 'bigint' || (typeof position === 'number' && position >= 0);
+  /**
+   * Where a write begins.
+   * @param {Opened} target
+   * @param {unknown} position
+   */
+  const positionOf = ({ id, position: current, isAppended }, position) => {
+    if (isAppended) return contentOf(id).length;
+    return isPlaced(position) ? Number(position) : current;
   };
   /**
    * @param {'ENOSPC' | 'EIO'} code
@@ -81,15 +123,14 @@ export function startRecording(root, failure) {
    * @returns {never}
    */
   const fail = (code, syscall) => {
-    steps.push({ op: 'failure', what: `${syscall} fails: ${code}` });
+    keep(`${syscall} fails: ${code}`);
     const errno = code === 'ENOSPC' ? -28 : -5;
-    throw Object.assign(new Error(`${code}: the judge lets it fail, ${syscall}`), {
-      ...{ code, errno, syscall },
-    });
+    const error = new Error(`${code}: the judge lets it fail, ${syscall}`);
+    throw Object.assign(error, { code, errno, syscall });
   };
   /**
-   * Returns how many bytes this write may write. A short one leaves a sector of old content whole.
-   * @param {OpenFile} target
+   * Returns how many bytes this write may write.
+   * @param {Opened} target
    * @param {number} length
    * @param {unknown} position
    */
@@ -101,54 +142,37 @@ export function startRecording(root, failure) {
     const isFull = failure.kind === 'full disk' || (failure.kind !== 'short write' && since === 1);
     if (since > 0) return isFull ? fail('ENOSPC', 'write') : length;
     const at = positionOf(target, position);
-    const end = at + Math.ceil(length / 2);
-    const isSplit = end < target.file.bytes.length && end % SECTOR_BYTES !== 0;
-    const count = isSplit ? end - (end % SECTOR_BYTES) - at : end - at;
+    const count = wholeSectors(at, Math.ceil(length / 2), contentOf(target.id).length);
     return count > 0 ? count : fail('ENOSPC', 'write');
   };
   /**
-   * @param {OpenFile} target
-   * @param {Buffer} bytes
-   * @param {number} asked How many bytes the store wanted to write.
-   * @param {unknown} position
+   * @param {Opened} target
+   * @param {boolean} isFailed
    */
-  const noteWrite = (target, bytes, asked, position) => {
-    const { file } = target;
-    const at = positionOf(target, position);
-    if (!isPlaced(position)) target.position = at + bytes.length;
-    const content = Buffer.alloc(Math.max(file.bytes.length, at + bytes.length));
-    file.bytes.copy(content);
-    bytes.copy(content, at);
-    file.bytes = content;
-    steps.push({ op: 'write', file: file.id, at, bytes, asked });
-    if (target.isSynced) steps.push({ op: 'sync', file: file.id, isFailed: false });
+  const noteSync = ({ id, path }, isFailed) => {
+    if (id === disk.FOLDER) {
+      keep('sync the folder', (isFailed ? disk.failSyncNames : disk.syncNames)(image, path));
+    } else {
+      keep(`sync ${nameOf(id)}`, (isFailed ? disk.failSyncFile : disk.syncFile)(image, id));
+    }
   };
   /** @type {(args: any[]) => After} */
-  const opened = ([path, flags]) => {
-    return (result) => {
-      const name = nameOf(path);
-      const descriptor = result.fd ?? result;
-      open.delete(descriptor);
-      if (name === undefined) return;
-      let file = names.get(name);
-      if (file === 'folder') {
-        open.set(descriptor, { folder: name });
-        return;
-      }
-      if (file === undefined && flags & O_CREAT) {
-        file = { id: files, bytes: Buffer.alloc(0) };
-        files += 1;
-        names.set(name, file);
-        steps.push({ op: 'create', name, file: file.id });
-      }
-      if (file === undefined) return;
-      if (flags & O_TRUNC && file.bytes.length > 0) {
-        file.bytes = Buffer.alloc(0);
-        steps.push({ op: 'truncate', file: file.id, size: 0 });
-      }
-      const isAppended = (flags & O_APPEND) !== 0;
-      open.set(descriptor, { file, position: 0, isAppended, isSynced: (flags & O_DSYNC) !== 0 });
-    };
+  const opened = (args) => (result) => {
+    const [path, flags] = [pathOf(args[0]), args[1]];
+    const descriptor = result.fd ?? result;
+    open.delete(descriptor);
+    if (path === undefined) return;
+    if (idAt(path) === undefined && flags & O_CREAT) {
+      keep(`create ${path.slice(1)}`, disk.createFile(image, path, 0o600));
+    }
+    const id = idAt(path);
+    if (id === undefined) return;
+    if (flags & O_TRUNC && contentOf(id).length > 0) {
+      keep(`cut ${path.slice(1)} at 0`, disk.changeFile(image, id, 0));
+    }
+    const isAppended = (flags & O_APPEND) !== 0;
+    const isSynced = (flags & O_DSYNC) !== 0;
+    open.set(descriptor, { id, path, position: 0, isAppended, isSynced });
   };
   /** @type {(args: any[]) => After} */
   const synced = ([descriptor]) => {
@@ -156,59 +180,48 @@ export function startRecording(root, failure) {
     if (target === undefined) return undefined;
     const isFailing = failure?.kind === 'failed sync' && counts.syncs === failure.at;
     counts.syncs += 1;
-    /** @param {boolean} isFailed */
-    const note = (isFailed) => {
-      if ('folder' in target) steps.push({ op: 'sync folder', name: target.folder, isFailed });
-      else steps.push({ op: 'sync', file: target.file.id, isFailed });
-    };
-    if (!isFailing) return () => note(false);
-    note(true);
+    if (!isFailing) return () => noteSync(target, false);
+    noteSync(target, true);
     return fail('EIO', 'fsync');
   };
   /** @type {(args: any[]) => After} */
-  const removed = ([path]) => {
-    const name = nameOf(path);
-    if (name === undefined) return undefined;
-    return () => {
-      names.delete(name);
-      steps.push({ op: 'remove', name });
-    };
+  const removed = ([given]) => {
+    const path = pathOf(given);
+    if (path === undefined) return undefined;
+    return () => keep(`remove ${path.slice(1)}`, disk.changeNames(image, [[path, undefined]]));
   };
-  /** @param {string} name */
-  const makeFolder = (name) => {
-    if (names.has(name)) return;
-    makeFolder(parentOf(name));
-    names.set(name, 'folder');
-    steps.push({ op: 'mkdir', name });
+  /** @param {string | undefined} path */
+  const makeFolder = (path) => {
+    if (path === undefined || idAt(path) !== undefined) return;
+    makeFolder(dirname(path));
+    keep(`make the folder ${path.slice(1)}`, disk.changeNames(image, [[path, disk.FOLDER]]));
   };
   /**
    * @param {'rename' | 'link'} op
    * @returns {(args: any[]) => After}
    */
-  const named =
-    (op) =>
-    ([fromPath, toPath]) => {
-      const from = nameOf(fromPath);
-      const name = nameOf(toPath);
-      if (from === undefined && name === undefined) return undefined;
-      return () => {
-        const file = names.get(from ?? '');
-        if (from === undefined || name === undefined || file === undefined || file === 'folder') {
-          unknown.add(`${op} of a folder, or out of the store's folder: ${fromPath}, ${toPath}`);
-          return;
-        }
-        if (op === 'rename') names.delete(from);
-        names.set(name, file);
-        steps.push({ op, from, name });
-      };
+  const named = (op) => (args) => {
+    const [from, to] = [pathOf(args[0]), pathOf(args[1])];
+    if (from === undefined && to === undefined) return undefined;
+    return () => {
+      const id = image.names.get(from ?? '');
+      if (from === undefined || to === undefined || id === undefined || id === disk.FOLDER) {
+        unknown.add(`${op} of a folder, or out of the store's folder: ${args[0]}, ${args[1]}`);
+        return;
+      }
+      /** @type {[path: string, file: number | undefined][]} */
+      const names = [[to, id]];
+      if (op === 'rename') names.unshift([from, undefined]);
+      keep(`${op} ${from.slice(1)} to ${to.slice(1)}`, disk.changeNames(image, names));
     };
+  };
   /**
    * @param {string} call
    * @returns {(args: any[]) => After}
    */
   const refused = (call) => (args) => {
     const paths = args.slice(0, 2).filter((arg) => typeof arg === 'string');
-    if (paths.every((path) => nameOf(path) === undefined)) return undefined;
+    if (paths.every((path) => pathOf(path) === undefined)) return undefined;
     unknown.add(`The recorder does not know the call ${call}`);
     throw new Error(`The judge's recorder does not know the call ${call}`);
   };
@@ -223,29 +236,23 @@ export function startRecording(root, failure) {
     writeBuffer(args) {
       const [descriptor, data, offset, length, position] = args;
       const target = open.get(descriptor);
-      if (target === undefined || 'folder' in target) return undefined;
+      if (target === undefined) return undefined;
       args[3] = allowed(target, length, position);
       const all = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
       const bytes = Buffer.from(all.subarray(offset, offset + args[3]));
-      return (count) => noteWrite(target, bytes.subarray(0, count), length, position);
-    },
-    writeBuffers(args) {
-      const target = open.get(args[0]);
-      if (target === undefined || 'folder' in target) return undefined;
-      const all = Buffer.concat(args[1]);
-      const bytes = all.subarray(0, allowed(target, all.length, args[2]));
-      args[1] = [bytes];
-      return (count) => noteWrite(target, bytes.subarray(0, count), all.length, args[2]);
+      return (count) => {
+        const at = positionOf(target, position);
+        if (!isPlaced(position)) target.position = at + count;
+        const part = length > count ? `: is made in part, ${count} bytes` : '';
+        const changed = disk.changeFile(image, target.id, at, bytes.subarray(0, count));
+        keep(`write ${length} bytes to ${nameOf(target.id)} at ${at}${part}`, changed);
+        if (target.isSynced) noteSync(target, false);
+      };
     },
     ftruncate([descriptor, size = 0]) {
-      const target = open.get(descriptor);
-      if (target === undefined || 'folder' in target) return undefined;
-      return () => {
-        const content = Buffer.alloc(size);
-        target.file.bytes.copy(content);
-        target.file.bytes = content;
-        steps.push({ op: 'truncate', file: target.file.id, size });
-      };
+      const id = open.get(descriptor)?.id;
+      if (id === undefined) return undefined;
+      return () => keep(`cut ${nameOf(id)} at ${size}`, disk.changeFile(image, id, size));
     },
     fsync: synced,
     fdatasync: synced,
@@ -253,26 +260,27 @@ export function startRecording(root, failure) {
     link: named('link'),
     unlink: removed,
     rmdir: removed,
-    mkdir([path]) {
-      const name = nameOf(path);
-      return name === undefined ? undefined : () => makeFolder(name);
-    },
-    mkdtemp: () => (path) => {
-      const name = nameOf(path);
-      if (name !== undefined) makeFolder(name);
-    },
+    mkdir: (args) => () => makeFolder(pathOf(args[0])),
+    mkdtemp: () => (path) => makeFolder(pathOf(path)),
     ...Object.fromEntries(NOT_KNOWN.map((call) => [call, refused(call)])),
   };
 
   for (const [name, prepare] of Object.entries(calls)) {
     const original = binding[name];
-    if (original !== undefined) binding[name] = around(binding, original, prepare, countFlight);
+    if (original === undefined) continue;
+    /** @type {(...args: any[]) => unknown} */
+    binding[name] = (...args) => callRecorded(original, prepare, args);
   }
-  // A string that is written at once would hide its bytes.
+  // A string that is written at once would hide its bytes, and so would several buffers.
   /** @type {(...args: any[]) => unknown} */
   binding.writeString = (descriptor, text, position, encoding, ...rest) => {
     const bytes = Buffer.from(text, encoding);
     return binding.writeBuffer(descriptor, bytes, 0, bytes.length, position, ...rest);
+  };
+  /** @type {(...args: any[]) => unknown} */
+  binding.writeBuffers = (descriptor, chunks, ...rest) => {
+    const bytes = Buffer.concat(chunks);
+    return binding.writeBuffer(descriptor, bytes, 0, bytes.length, ...rest);
   };
   /** @type {(path: string | number, text: string, flags: number, mode: number) => void} */
   binding.writeFileUtf8 = (path, text, flags, mode) => {
@@ -285,49 +293,14 @@ export function startRecording(root, failure) {
     }
   };
 
-  /** @param {1 | -1} change */
-  function countFlight(change) {
-    inFlight += change;
-  }
-
-  /** Reports each difference between the folder and the steps, once no call is in progress. */
-  async function compare() {
-    for (let tries = 0; inFlight > 0 && tries < 50; tries += 1) await sleep(2);
-    const seen = new Set(['']);
-    for (const name of fs.readdirSync(root, { recursive: true, encoding: 'utf8' })) {
-      seen.add(name);
-      const known = names.get(name);
-      const isFile = fs.lstatSync(join(root, name)).isFile();
-      if (known === undefined || isFile !== (known !== 'folder')) {
-        unknown.add(`A call that was not recorded made ${name}`);
-      } else if (known !== 'folder' && !fs.readFileSync(join(root, name)).equals(known.bytes)) {
-        unknown.add(`A call that was not recorded changed ${name}`);
-      }
-    }
-    for (const name of names.keys()) {
-      if (!seen.has(name)) unknown.add(`A call that was not recorded removed ${name}`);
-    }
-  }
-
   /**
-   * @param {string} what
-   * @param {number} [item]
+   * Makes a call of the binding, with `prepare` before it. It is called in one of three ways: with
+   * a request that has a callback, with a mark for a promise, or neither.
+   * @param {(...args: any[]) => any} original
+   * @param {(args: any[]) => After} prepare
+   * @param {any[]} args
    */
-  const note = (what, item) => void steps.push({ op: 'note', what, item });
-  return { steps, unknown, counts, compare, note };
-}
-
-/**
- * Returns the function of the binding with `prepare` before it. It is called in one of three ways:
- * with a request that has a callback, with a mark for a promise, or neither.
- * @param {any} binding
- * @param {(...args: any[]) => any} original
- * @param {(args: any[]) => After} prepare
- * @param {(change: 1 | -1) => void} countFlight
- */
-function around(binding, original, prepare, countFlight) {
-  /** @param {any[]} args */
-  return (...args) => {
+  function callRecorded(original, prepare, args) {
     const request = args.find((arg) => arg instanceof binding.FSReqCallback);
     const isPromise = args.includes(binding.kUsePromises);
     /** @type {After} */
@@ -341,19 +314,19 @@ function around(binding, original, prepare, countFlight) {
       return undefined;
     }
     if (isPromise) {
-      countFlight(1);
+      inFlight += 1;
       const result = original(...args).then((/** @type {any} */ value) => {
         after?.(value);
         return value;
       });
-      return result.finally(() => countFlight(-1));
+      return result.finally(() => (inFlight -= 1));
     }
     if (request !== undefined) {
       const { oncomplete } = request;
-      countFlight(1);
+      inFlight += 1;
       /** @type {(error: unknown, ...results: any[]) => unknown} */
       request.oncomplete = (error, ...results) => {
-        countFlight(-1);
+        inFlight -= 1;
         if (!error) after?.(results[0]);
         return oncomplete.call(request, error, ...results);
       };
@@ -363,25 +336,26 @@ function around(binding, original, prepare, countFlight) {
     // Node 20 returns the error of some synchronous calls in their last argument.
     if (args.at(-1)?.errno === undefined) after?.(result);
     return result;
-  };
-}
+  }
 
-/**
- * Where a write begins.
- * @param {OpenFile} target
- * @param {unknown} position
- */
-function positionOf({ file, position: current, isAppended }, position) {
-  if (isAppended) return file.bytes.length;
-  return isPlaced(position) ? Number(position) : current;
-}
+  /** Reports each difference between the folder and the image, once no call is in progress. */
+  async function compare() {
+    for (let tries = 0; inFlight > 0 && tries < 50; tries += 1) await sleep(2);
+    const seen = fs.readdirSync(root, { recursive: true, encoding: 'utf8' });
+    for (const name of seen) {
+      const id = idAt(`/${name}`);
+      const isFile = fs.lstatSync(join(root, name)).isFile();
+      if (id === undefined || isFile !== (id !== disk.FOLDER)) {
+        unknown.add(`A call that was not recorded made ${name}`);
+      } else if (isFile && !fs.readFileSync(join(root, name)).equals(contentOf(id))) {
+        unknown.add(`A call that was not recorded changed ${name}`);
+      }
+    }
+    for (const path of image.names.keys()) {
+      const name = path.slice(1);
+      if (!seen.includes(name)) unknown.add(`A call that was not recorded removed ${name}`);
+    }
+  }
 
-/** @param {unknown} position */
-function isPlaced(position) {
-  return typeof position === 'bigint' || (typeof position === 'number' && position >= 0);
-}
-
-/** @param {string} name */
-function parentOf(name) {
-  return name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '';
+  return { moments, unknown, counts, compare, note };
 }

@@ -57,6 +57,6 @@ export function printLosses({ cells }) {
  * @param {Verdict} verdict
  */
 export function exitCodeOf({ cells, problems }) {
-  if (problems.length > 0) return 2;
+  if (problems.size > 0) return 2;
   return [...cells.values()].some(({ lost }) => lost > 0) ? 1 : 0;
 }

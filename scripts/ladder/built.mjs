@@ -20,12 +20,10 @@ export const loadStores = () => load('test/ladder/stores.js');
 export const loadLosses = () => load('test/ladder/losses.js');
 /** @type {() => Promise<typeof import('../../test/ladder/lines.ts')>} */
 export const loadLines = () => load('test/ladder/lines.js');
-/** @type {() => Promise<typeof import('../../test/ladder/shown.ts')>} */
-export const loadShown = () => load('test/ladder/shown.js');
 /** @type {() => Promise<typeof import('../../test/simulation/disk-image.ts')>} */
 export const loadDiskImage = () => load('test/simulation/disk-image.js');
-/** @type {() => Promise<typeof import('../../test/simulation/survival.ts')>} */
-export const loadSurvival = () => load('test/simulation/survival.js');
+/** @type {() => Promise<typeof import('../../test/simulation/simulated-disk.ts')>} */
+export const loadSimulatedDisk = () => load('test/simulation/simulated-disk.js');
 /** @type {() => Promise<typeof import('../../src/core/store/node-disk.ts')>} */
 export const loadNodeDisk = () => load('src/core/store/node-disk.js');
 

@@ -8,8 +8,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildTests } from '../test.mjs';
-import { root } from '../build.mjs';
+import { buildTests, root } from '../build.mjs';
 
 const PETS = [
   { name: 'Rex', categoryId: 1, status: 'available' },

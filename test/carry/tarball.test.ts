@@ -2,16 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
@@ -43,15 +34,15 @@ before(async () => {
   if (npm === '') return;
   const clone = join(folder, 'clone');
   for (const name of ['package.json', 'README.md', 'tsconfig.json', 'scripts', 'src', 'test']) {
-    cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+    fs.cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
-  mkdirSync(join(clone, 'dist'));
-  writeFileSync(join(clone, 'dist', 'stale.js'), '');
+  fs.symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+  fs.mkdirSync(join(clone, 'dist'));
+  fs.writeFileSync(join(clone, 'dist', 'stale.js'), '');
   await runNpm(clone, 'pack', '--pack-destination', folder);
-  mkdirSync(consumer);
+  fs.mkdirSync(consumer);
   // Without it, npm would install into a folder above that has one, or has a node_modules.
-  writeFileSync(join(consumer, 'package.json'), '{}');
+  fs.writeFileSync(join(consumer, 'package.json'), '{}');
   await runNpm(consumer, 'install', tarballIn(folder));
 });
 
@@ -68,8 +59,8 @@ test(
     const expected = [...fixed, ...built, ...forwarders, ...['src', 'scripts'].flatMap(filesIn)];
     const entries = entriesOf(tarballIn(folder)).filter((path) => !path.startsWith('test/'));
     assert.deepEqual(entries, expected.sort());
-    assert.ok(statSync(tarballIn(folder)).size < MAX_TARBALL_BYTES);
-    const license = readFileSync(join(installed, 'dist', 'LICENSE'), 'utf8');
+    assert.ok(fs.statSync(tarballIn(folder)).size < MAX_TARBALL_BYTES);
+    const license = fs.readFileSync(join(installed, 'dist', 'LICENSE'), 'utf8');
     assert.match(license, /^MIT\n\nCopyright \(c\) 2026 [^]*WITHOUT WARRANTY[^]*SOFTWARE\.\n$/);
   },
 );
@@ -78,9 +69,9 @@ test('Each link of a page in the tarball leads to a file in it', needsNpm, () =>
   const pages = entriesOf(tarballIn(folder)).filter((path) => path.endsWith('.md'));
   assert.ok(pages.length > 10);
   for (const page of pages) {
-    const text = readFileSync(join(installed, page), 'utf8').replaceAll(/^```[^]*?^```$/gm, '');
+    const text = fs.readFileSync(join(installed, page), 'utf8').replaceAll(/^```[^]*?^```$/gm, '');
     for (const [, link = ''] of text.matchAll(/(?:\]\(|src(?:set)?=")([^)#"\s]+)/g)) {
-      const isHere = /^[a-z]+:/.test(link) || existsSync(join(installed, page, '..', link));
+      const isHere = /^[a-z]+:/.test(link) || fs.existsSync(join(installed, page, '..', link));
       assert.ok(isHere, `${link} on ${page}`);
     }
   }
@@ -95,7 +86,7 @@ test('The package cannot be published: its name on the registry is another proje
 });
 
 test('The command in the tarball serves, without another package', needsNpm, async (t) => {
-  const packages = readdirSync(join(consumer, 'node_modules'));
+  const packages = fs.readdirSync(join(consumer, 'node_modules'));
   assert.deepEqual(packages.sort(), ['.bin', '.package-lock.json', 'petstore']);
   await assertServes(t, [command], { cwd: consumer, env });
 });
@@ -123,7 +114,7 @@ import type { RequestListener } from 'node:http';
 declare const handler: RequestListener;
 ${servers.join(';\n')};
 `;
-    writeFileSync(join(consumer, 'shop.mts'), handlers + blockOf(page, 'js', '// shop.mjs'));
+    fs.writeFileSync(join(consumer, 'shop.mts'), handlers + blockOf(page, 'js', '// shop.mjs'));
     await assertCompiles(consumer, `import './shop.mjs';\n${allImports()}${TYPED_PROGRAM}`);
   },
 );
@@ -151,7 +142,7 @@ testPetStoreContract('The memory store', () => () => store, { isDurable: false }
 
 /** Returns the paths of the files in a folder of the project. */
 function filesIn(path: string): readonly string[] {
-  return pathsIn(path).filter((name) => statSync(join(ROOT, name)).isFile());
+  return pathsIn(path).filter((name) => fs.statSync(join(ROOT, name)).isFile());
 }
 
 /** Runs npm, and returns what it printed. */
@@ -160,7 +151,7 @@ function runNpm(cwd: string, ...args: readonly string[]): Promise<string> {
 }
 
 function tarballIn(path: string): string {
-  const name = readdirSync(path).find((entry) => entry.endsWith('.tgz'));
+  const name = fs.readdirSync(path).find((entry) => entry.endsWith('.tgz'));
   return join(path, name ?? 'no tarball');
 }
 
@@ -172,7 +163,7 @@ function entriesOf(tarball: string): readonly string[] {
 
 /** Returns imports of what a program can import: `petstore`, `petstore/client` and so on. */
 function allImports(): string {
-  const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
+  const manifest = fs.readFileSync(join(installed, 'package.json'), 'utf8');
   const exported = Object.keys((JSON.parse(manifest) as { exports: object }).exports);
   const modules = exported.filter((key) => !key.endsWith('.json'));
   return modules.map((key) => `import '${key.replace('.', 'petstore')}';\n`).join('');

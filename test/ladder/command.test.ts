@@ -1,6 +1,7 @@
 /** npm run ladder as a command: its words on a mistake, and what is left if a signal ends it. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -110,12 +111,9 @@ test('The judge leaves no folder and no process if a signal or kill -9 ends it',
 });
 
 /** Resolves with true if nobody listens at the port. */
-function isRefused(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(false);
-    });
-    socket.on('error', () => resolve(true));
-  });
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const opened = await once(socket, 'connect').catch(() => undefined);
+  socket.destroy();
+  return opened === undefined;
 }

@@ -7,6 +7,7 @@
  * start that fails, and a pet that is created after it and is gone after one more start.
  */
 
+import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { NewPet } from '../../src/ladder/1-plain.ts';
 import type { Disk } from '../../src/core/store/disk.ts';
@@ -20,7 +21,7 @@ import {
   type DiskImage,
 } from '../simulation/disk-image.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from '../simulation/simulated-disk.ts';
-import { everyEnd, worstEnd, type Survivor } from '../simulation/survival.ts';
+import { everyEnd, worstEnd, type Ends, type Survivor } from '../simulation/survival.ts';
 import { intercept } from '../support/disk/intercept.ts';
 import { isInSample, isWhole } from '../support/extent.ts';
 import { describeCall, describeEnd, firstLineOf, shownPet } from './shown.ts';
@@ -47,10 +48,12 @@ export interface Cell {
 }
 
 /** The disk after a step, and what is acknowledged by then. */
-interface Moment {
+export interface Moment {
   readonly steps: readonly string[];
   readonly image: DiskImage;
   readonly acknowledged: readonly string[];
+  /** What may be there, too: only the judge asks for it. */
+  readonly begun?: readonly string[];
 }
 
 /** A folder, which is durable. */
@@ -61,21 +64,21 @@ const FOLDER_ONLY: DiskImage = syncNames(
 
 /** Tries a store in each way of one column. */
 export async function tryColumn(column: Column, open: OpenStore): Promise<Cell> {
-  const tries = new Tries(open);
+  const tries = triesOf(open);
   if (column === 'second process') {
-    await tries.endAll(await liveBeside(open), onlyKill);
-    return tries.cell;
+    await tries.end(await liveBeside(open), onlyKill);
+    return tries;
   }
   const { moments, kinds } = await live(open, []);
-  if (column === 'kill') await tries.endAll(moments, onlyKill);
-  if (column === 'power failure') await tries.endAll(moments, powerFailures);
+  if (column === 'kill') await tries.end(moments, onlyKill);
+  if (column === 'power failure') await tries.end(moments, powerFailures);
   for (const [at, kind] of kinds.entries()) {
     for (const fault of faultsOf(column, kind)) {
       const faulty = await live(open, [{ ...fault, at }]);
-      await tries.endAll(faulty.moments, column === 'full disk' ? onlyKill : onlyUnsynced);
+      await tries.end(faulty.moments, column === 'full disk' ? onlyKill : onlyUnsynced);
     }
   }
-  return tries.cell;
+  return tries;
 }
 
 const SAMPLE = ['once', 'for ever'] as const;
@@ -88,7 +91,7 @@ const SAMPLE_FAULTS = 16;
  * a kill, the start that follows it, too.
  */
 export async function lossesEverywhere(open: OpenStore): Promise<Cell> {
-  const tries = new Tries(open);
+  const tries = triesOf(open);
   const isNew = once(keyOfMoment);
   const isNewStart = once(keyOfMoment);
   const { kinds } = await live(open, []);
@@ -97,14 +100,14 @@ export async function lossesEverywhere(open: OpenStore): Promise<Cell> {
       for (const at of kinds.keys()) {
         if (!isInSample(`${kind} ${lasts} ${at}`, SAMPLE_FAULTS)) continue;
         const { moments } = await live(open, [{ kind, lasts, at }]);
-        await tries.endAll(moments.filter(isNew), everyEnd);
+        await tries.end(moments.filter(isNew), everyEnd);
         for (const moment of moments.filter(isNewStart)) {
-          await tries.endAll((await startAgain(open, moment)).filter(isNew), everyEnd);
+          await tries.end((await startAgain(open, moment)).filter(isNew), everyEnd);
         }
       }
     }
   }
-  return tries.cell;
+  return tries;
 }
 
 /** Returns a filter that lets pass each key once. */
@@ -137,54 +140,52 @@ function faultsOf(column: Column, kind: OperationKind): readonly Omit<Fault, 'at
   return column === 'failed sync' && isSync ? [{ kind: 'EIO', lasts: 'once' }] : [];
 }
 
-type Ends = (image: DiskImage) => Iterable<Survivor>;
+export const onlyKill: Ends = (image) => [{ how: 'kill -9', image }];
 
-const onlyKill: Ends = (image) => [{ how: 'kill -9', image }];
-
-function* powerFailures(image: DiskImage): Generator<Survivor> {
+export function* powerFailures(image: DiskImage): Generator<Survivor> {
   for (const survivor of everyEnd(image)) if (survivor.how !== 'kill -9') yield survivor;
 }
 
-const onlyUnsynced: Ends = (image) => [{ how: 'power failure', image: lostByFailedSync(image) }];
-
 /** What is lost by a failed sync alone: a power failure, after everything else was synced. */
-export function lostByFailedSync(image: DiskImage): DiskImage {
+export function* onlyUnsynced(image: DiskImage): Generator<Survivor> {
   const folders = [...image.names].filter(([, id]) => id === FOLDER).map(([path]) => path);
   let synced = image;
   for (const id of image.files.keys()) synced = syncFile(synced, id);
   for (const path of ['/', ...folders]) synced = syncNames(synced, path);
-  return worstEnd(synced);
+  yield { how: 'power failure', image: worstEnd(synced) };
 }
 
-/** Starts a store on what is left, each different image once. */
-class Tries {
-  readonly #open: OpenStore;
+/** Resolves with what is wrong with an image that is left of a moment, or with undefined. */
+type FindLoss = (left: DiskImage, moment: Moment) => Promise<string | undefined>;
+
+/** Ends a machine at moments, and looks at each different image that is left once. */
+export class Tries implements Cell {
+  readonly #findLoss: FindLoss;
   readonly #seen: Set<string> = new Set();
-  #lost = 0;
-  #shortest: Loss | undefined;
+  lost = 0;
+  shortest: Loss | undefined;
 
-  constructor(open: OpenStore) {
-    this.#open = open;
+  constructor(findLoss: FindLoss) {
+    this.#findLoss = findLoss;
   }
 
-  get cell(): Cell {
-    return { tried: this.#seen.size, lost: this.#lost, shortest: this.#shortest };
+  get tried(): number {
+    return this.#seen.size;
   }
 
-  async endAll(moments: readonly Moment[], ends: Ends): Promise<void> {
-    for (const moment of moments) await this.end(moment, ends);
-  }
-
-  async end({ steps, image, acknowledged }: Moment, ends: Ends): Promise<void> {
-    for (const { how, image: left } of ends(image)) {
-      const key = keyOf(left, acknowledged);
-      if (this.#seen.has(key)) continue;
-      this.#seen.add(key);
-      const found = await findLoss(this.#open, left, acknowledged);
-      if (found === undefined) continue;
-      this.#lost += 1;
-      if (this.#shortest !== undefined && this.#shortest.steps.length <= steps.length) continue;
-      this.#shortest = { steps, end: describeEnd(how, image, left), found };
+  async end(moments: readonly Moment[], ends: Ends): Promise<void> {
+    for (const moment of moments) {
+      const { steps, image, acknowledged, begun } = moment;
+      for (const { how, image: left } of ends(image)) {
+        const key = JSON.stringify([keyOf(left), acknowledged, begun]);
+        if (this.#seen.has(key)) continue;
+        this.#seen.add(key);
+        const found = await this.#findLoss(left, moment);
+        if (found === undefined) continue;
+        this.lost += 1;
+        if (this.shortest !== undefined && this.shortest.steps.length <= steps.length) continue;
+        this.shortest = { steps, end: describeEnd(how, image, left), found };
+      }
     }
   }
 }
@@ -193,10 +194,14 @@ function keyOfMoment({ image, acknowledged }: Moment): string {
   return JSON.stringify([partsOf(image), acknowledged]);
 }
 
-function keyOf({ names, files }: DiskImage, acknowledged: readonly string[]): string {
+/** Returns the same for images that a new process cannot tell apart. */
+export function keyOf({ names, files }: DiskImage): string {
   const contents = [...names].map(([path, id]) => [path, files.get(id)?.cached.toString('latin1')]);
-  return JSON.stringify([contents.sort(), acknowledged]);
+  return createHash('sha1').update(JSON.stringify(contents.sort())).digest('base64');
 }
+
+const triesOf = (open: OpenStore): Tries =>
+  new Tries((left, { acknowledged }) => findLoss(open, left, acknowledged));
 
 /** Starts on what is left, twice. Resolves with what is wrong, or with undefined. */
 async function findLoss(

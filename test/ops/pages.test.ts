@@ -320,10 +320,8 @@ for (const [proxy, prefix] of PROXIES) {
     const adapt: Adapt = (texts) => {
       // As the page says.
       let text = readText(`scripts/proxies/${proxy.file}`).replaceAll('/shop/', `${prefix}/`);
-      for (const [from, to] of Object.entries({
-        [ADDRESS]: `127.0.0.1:${service.port}`,
-        ...texts,
-      })) {
+      const all = { [ADDRESS]: `127.0.0.1:${service.port}`, ...texts };
+      for (const [from, to] of Object.entries(all)) {
         assert.ok(text.includes(from), `${proxy.file} has no ${from}`);
         text = text.replaceAll(from, to);
       }

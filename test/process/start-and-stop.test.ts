@@ -7,19 +7,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -49,10 +41,10 @@ import { needsTerminal, pathOf } from '../support/process/program.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 
 const MEMORY = ['--port', '0', '--memory'];
-const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
+const PROC = { skip: !fs.existsSync('/proc/self') && 'needs /proc' };
 
 test('The process reads its variables, serves, and has all pets in its data file', async (t) => {
-  const cwd = realpathSync(tempDir(t));
+  const cwd = fs.realpathSync(tempDir(t));
   const env = {
     ...{ PORT: '0', HOST: '0.0.0.0', PETSTORE_PREFIX: '/shop' },
     ...{ PETSTORE_DATA_FILE: 'sub/pets.json', PETSTORE_BODY_LIMIT: String(PET.length) },
@@ -73,11 +65,11 @@ test('The process reads its variables, serves, and has all pets in its data file
   assert.match(greeting, new RegExp(`^.*\\b[aA]dd a pet[^]* ${url}/v1/pets\n$`, 'm'));
   // The files are for their owner only.
   const names = ['.', 'pets.json'];
-  const modes = names.map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8));
+  const modes = names.map((name) => (fs.statSync(join(folder, name)).mode & 0o777).toString(8));
   assert.deepEqual(modes, ['700', '600']);
   assert.equal(await end(service, 'SIGINT'), 0);
-  assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
-  assert.deepEqual(readdirSync(folder), ['pets.json']);
+  assert.deepEqual(JSON.parse(fs.readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
+  assert.deepEqual(fs.readdirSync(folder), ['pets.json']);
   const events = ['Made a data file without pets', 'Started', 'Stopping', 'Stopped'];
   assert.deepEqual(eventsOf(service), events);
 });
@@ -90,7 +82,7 @@ test('With --memory, a named data file is read and never written; a generated AP
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const data = '[{"id":5,"name":"Old","categoryId":1}]';
-  writeFileSync(dataFile, data);
+  fs.writeFileSync(dataFile, data);
   const args = ['--port=0', '--memory', '--data-file', dataFile];
   const service = startFor(t, args, { env: {} });
   const url = await service.ready();
@@ -103,8 +95,8 @@ test('With --memory, a named data file is read and never written; a generated AP
   assert.equal((await listPets(url, `${key}x`)).status, 401);
   assert.ok(!service.stderr().includes(key));
   assert.equal(await end(service, 'SIGTERM'), 0);
-  assert.equal(readFileSync(dataFile, 'utf8'), data);
-  assert.deepEqual(readdirSync(folder), ['pets.json']);
+  assert.equal(fs.readFileSync(dataFile, 'utf8'), data);
+  assert.deepEqual(fs.readdirSync(folder), ['pets.json']);
 });
 
 test('With an API key, the output is JSON lines; SIGUSR1 and SIGHUP are logged, and change nothing', async (t) => {
@@ -156,7 +148,7 @@ test('No API key is left in the environment, nor passed on to `flock`; a warning
   const folder = tempDir(t);
   const seen = join(folder, 'seen');
   const script = `#!/bin/sh\nenv > ${seen}\nexec ${pathOf('flock')} "$@"\n`;
-  writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
+  fs.writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
   // A diagnostic report has the environment as the system sees it.
   const hook = `process.on('SIGUSR2', () => {
     console.error(JSON.stringify(process.report.getReport()));
@@ -166,7 +158,7 @@ test('No API key is left in the environment, nor passed on to `flock`; a warning
   const env = { PETSTORE_API_KEYS: KEY, PATH, OTHER: 'secret' };
   const service = startOn(t, join(folder, 'pets.json'), { env, hook });
   await service.ready();
-  assert.doesNotMatch(readFileSync(seen, 'utf8'), new RegExp(`${KEY}|secret`));
+  assert.doesNotMatch(fs.readFileSync(seen, 'utf8'), new RegExp(`${KEY}|secret`));
   service.child.kill('SIGUSR2');
   await logged(service, '"Node.js warns","cause":"Warning: From the test"');
   assert.match(service.stderr(), /"OTHER":"secret"/);
@@ -183,7 +175,7 @@ test('If the port is in use, the start is refused in one line, and no file is ma
   const advice = 'stop what uses it, or choose another one \\(PORT or --port\\)';
   const line = `Cannot listen on 127.0.0.1 \\(HOST or --host\\), port ${port}: the port is in use: ${advice}`;
   await assertRefused(service, new RegExp(`^petstore: ${line}\n$`));
-  assert.equal(existsSync(dataFile), false);
+  assert.equal(fs.existsSync(dataFile), false);
 });
 
 test('If the working directory was removed, the start is refused in one line', async (t) => {
@@ -224,13 +216,15 @@ test('If no folder can be made for the data file, the start is refused', PROC, a
   await assertRefused(service, /^petstore: The folder of \/proc\/nope.* cannot be made: .*\n$/);
 });
 
-/** The signal comes in the first iteration of the event loop after the service listens. */
-const STOP_AT_START = `import net from 'node:net';
+/** A hook that does this in the first iteration of the event loop after the service listens. */
+const onceListening = (code: string): string => `import net from 'node:net';
 const { listen } = net.Server.prototype;
 net.Server.prototype.listen = function (...args) {
-  this.once('listening', () => setImmediate(() => process.kill(process.pid, 'SIGTERM')));
+  this.once('listening', () => setImmediate(() => { ${code} }));
   return listen.apply(this, args);
 };`;
+
+const STOP_AT_START = onceListening("process.kill(process.pid, 'SIGTERM');");
 
 test('A service that is stopped during its start does not log that it started', async (t) => {
   const service = startOn(t, undefined, { hook: STOP_AT_START });
@@ -242,7 +236,7 @@ test('A service that is stopped during its start does not log that it started', 
 
 test('A service that is stopped while it reads a damaged file names the damage', async (t) => {
   const path = join(tempDir(t), 'pets.json');
-  writeFileSync(path, '[{"id":1}]');
+  fs.writeFileSync(path, '[{"id":1}]');
   const service = startOn(t, path, { hook: STOP_AT_START });
   assert.equal(await service.exit(), 1);
   assert.match(service.stderr(), /"Stopping"[^]*pets\.json is not a list of pets/);
@@ -325,7 +319,7 @@ const STOPPED_CLOCK = 'performance.now = () => 1;';
 
 test('SIGHUP reads the API keys file again, and a bad file changes nothing', async (t) => {
   const keysFile = join(tempDir(t), 'keys');
-  writeFileSync(keysFile, 'shop-1: key-old\n');
+  fs.writeFileSync(keysFile, 'shop-1: key-old\n');
   const args = [...MEMORY, '--api-keys-file', keysFile];
   const env = { PETSTORE_API_KEYS: 'key-fixed' };
   const service = startFor(t, args, { env, hook: STOPPED_CLOCK });
@@ -337,7 +331,7 @@ test('SIGHUP reads the API keys file again, and a bad file changes nothing', asy
     return lists.map(({ status }) => status);
   };
   const reload = async (text: string, event: string): Promise<void> => {
-    writeFileSync(keysFile, text);
+    fs.writeFileSync(keysFile, text);
     service.child.kill('SIGHUP');
     await logged(service, event);
   };
@@ -350,7 +344,7 @@ test('SIGHUP reads the API keys file again, and a bad file changes nothing', asy
   assert.deepEqual(await state(), [401, 200, 200]);
 
   // The service waits for a writer of the pipe, and serves and stops meanwhile.
-  rmSync(keysFile);
+  fs.rmSync(keysFile);
   execFileSync('mkfifo', [keysFile]);
   service.child.kill('SIGHUP');
   assert.deepEqual(await state(), [401, 200, 200]);
@@ -366,8 +360,8 @@ test('A SIGHUP while the configuration is read reloads the API keys after it', a
   // It opens as soon as the service reads the pipe.
   const pipe = await open(keysFile, 'w');
   service.child.kill('SIGHUP');
-  writeFileSync(`${keysFile}.new`, 'new-key\n');
-  renameSync(`${keysFile}.new`, keysFile);
+  fs.writeFileSync(`${keysFile}.new`, 'new-key\n');
+  fs.renameSync(`${keysFile}.new`, keysFile);
   await pipe.writeFile('old-key\n');
   await pipe.close();
   const url = await service.ready();
@@ -379,16 +373,8 @@ test('A SIGHUP while the configuration is read reloads the API keys after it', a
 
 test('Failed accepts are logged once, and when they are over', async (t) => {
   // Calls what libuv calls if accept fails.
-  const hook = `import net from 'node:net';
-import os from 'node:os';
-const { listen } = net.Server.prototype;
-net.Server.prototype.listen = function (...args) {
-  this.once('listening', () => setImmediate(() => {
-    for (let i = 0; i < 3; i += 1) this._handle.onconnection(-os.constants.errno.ENOBUFS);
-  }));
-  return listen.apply(this, args);
-};`;
-  const service = startFor(t, MEMORY, { hook });
+  const call = `this._handle.onconnection(-${constants.errno.ENOBUFS});`;
+  const service = startFor(t, MEMORY, { hook: onceListening(call.repeat(3)) });
   const url = await service.ready();
   // A connection that was accepted before them would not end them.
   await logged(service, '"Cannot accept a connection"');
@@ -418,7 +404,7 @@ test('An inherited Unix socket is served, and kept for the next process', async 
   assert.deepEqual(await answer, [200, `[${pet}]`]);
   await second.ready();
   assert.equal(await end(second, 'SIGTERM'), 0, second.stderr());
-  assert.ok(existsSync(path));
+  assert.ok(fs.existsSync(path));
   const third = supervisor.start([...args, '--prefix', '/shop'], {});
   const greeting = await third.greeting();
   assert.match(greeting, /^Petstore \S+ listens on an inherited Unix socket \(process /);
@@ -470,7 +456,7 @@ for (const [left, redirected] of STREAMS) {
   test(name, onTerminal, async (t) => {
     const folder = tempDir(t);
     const [keysFile, log] = [join(folder, 'keys'), join(folder, 'log')];
-    writeFileSync(keysFile, 'a-key\n');
+    fs.writeFileSync(keysFile, 'a-key\n');
     const service = [SERVER_JS, '--memory', '--port', '0', '--api-keys-file', keysFile];
     const args = ['-c', TERMINAL, log, redirected, process.execPath, ...service];
     const python = startProgram('python3', args, {});
@@ -483,7 +469,7 @@ for (const [left, redirected] of STREAMS) {
     assert.match(stdout, new RegExp(`^exit code ${code}\n$`));
     // A log on the terminal ends with the terminal.
     if (!redirected.endsWith('2')) return;
-    assert.match(readFileSync(log, 'utf8'), /"Stopping","signal":"SIGHUP"[^]*"Stopped"/);
+    assert.match(fs.readFileSync(log, 'utf8'), /"Stopping","signal":"SIGHUP"[^]*"Stopped"/);
   });
 }
 
