@@ -12,15 +12,16 @@ import type { Operation } from '../../../core/http/operation.ts';
 import type * as api from '../openapi/types.ts';
 import { curlLine } from '../page/curl-line.ts';
 import { htmlDocument } from '../page/html.ts';
-import { pageOperation } from '../page/page.ts';
+import { pageResponse, publicOperation } from '../page/page.ts';
 
 export const DOCS_PATH = '/docs';
 
 export function docsOperation(describe: () => api.OpenApi): Operation {
   const intro = 'Every operation, parameter, response, schema and error code of this service.';
-  const text = (): string =>
-    htmlDocument('docs', 'Petstore reference', intro, referenceBody(describe()));
-  return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
+  return publicOperation('docs', DOCS_PATH, () => {
+    const body = referenceBody(describe());
+    return pageResponse('text/html', htmlDocument('docs', 'Petstore reference', intro, body));
+  });
 }
 
 function referenceBody(description: api.OpenApi): string {

@@ -8,7 +8,7 @@
 
 import { stringifyExactJson } from '../../../core/base/exact-json.ts';
 import type { Operation } from '../../../core/http/operation.ts';
-import { jsonResponse, type HttpResponse } from '../../../core/http/http-response.ts';
+import { jsonResponse } from '../../../core/http/http-response.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../../../core/http/request-body.ts';
 import {
   BROKEN_ENCODING,
@@ -23,6 +23,7 @@ import {
   SUCCESSOR_LINK,
 } from './components.ts';
 import { ERROR_CODES } from '../docs/error-codes.ts';
+import { publicOperation } from '../page/page.ts';
 import type { OpenApi, OperationObject } from './types.ts';
 import { BASE_PATH, GET_PET_REMOVED_ON, PETS_PATH } from '../../../core/api/operations.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../../core/pets/pet.ts';
@@ -33,15 +34,9 @@ export const OPENAPI_PATH = '/openapi.json';
 export function openapiOperation(describe: () => OpenApi): Operation {
   // Any web page may read it.
   const headers = ['Access-Control-Allow-Origin', '*'];
-  let response: HttpResponse | undefined;
-  return {
-    name: 'openapi',
-    method: 'GET',
-    path: OPENAPI_PATH,
-    needsKey: false,
-    // Made at the first request: it took half a millisecond, for a client without a key.
-    handle: () => (response ??= jsonResponse(200, stringifyExactJson(describe()), headers)),
-  };
+  return publicOperation('openapi', OPENAPI_PATH, () =>
+    jsonResponse(200, stringifyExactJson(describe()), headers),
+  );
 }
 
 const OVERVIEW = `Manages pets offered in a store: list them, add one, and (deprecated) get one
