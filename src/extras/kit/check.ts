@@ -51,8 +51,7 @@ export function declare(
     const [id = ''] = title.split(' ', 1);
     const sentence = title.slice(id.length + 1);
     const cases = typeof run === 'function' ? [{ about: '', run }] : run;
-    const clauses = level === 'interface' ? clausesOf(id) : '';
-    return { id, level, title, clauses, sentence, cases };
+    return { id, level, title, clauses: clausesOf(id), sentence, cases };
   });
 }
 
