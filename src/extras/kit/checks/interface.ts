@@ -9,7 +9,7 @@ import { declare, each, NotObserved, type Check } from '../check.ts';
 import {
   addInTurn,
   assertAdds,
-  assertAddsOnce,
+  assertAddsOnly,
   assertBelowBase,
   assertComesBack,
   assertDifferent,
@@ -20,8 +20,6 @@ import {
   assertJsonType,
   assertKept,
   assertLists,
-  assertNamed,
-  assertNoFailure,
   assertNothingLeft,
   assertPet,
   assertRefused,
@@ -33,7 +31,6 @@ import {
   listOf,
   LONGEST_LIST,
   LOST_ID,
-  newName,
   nextPage,
   pagesFrom,
   removalIn,
@@ -127,9 +124,11 @@ const INPUTS: readonly [id: string, what: string, values: readonly string[], sen
 
 const inputs = INPUTS.flatMap(([id, what, values, send]) =>
   declare('interface', {
-    [`${id} No value is a failure of the service: ${what}`]: each(values, async (own, value) =>
-      assertNoFailure(await send(own, value)),
-    ),
+    [`${id} No value is a failure of the service: ${what}`]: each(values, async (own, value) => {
+      const { status } = await send(own, value);
+      // It may refuse or accept the value. A status 5xx means that it did neither.
+      assert.ok(status < 500, `expected a status below 500, not ${status}`);
+    }),
   }),
 );
 
@@ -339,6 +338,27 @@ async function assertDefault(client: TestClient, status?: string): Promise<void>
   assertEqual((await listOf(client, query)).length, 20, LENGTH);
 }
 
+/**
+ * Asserts that pages of this length miss no pet of a list of 100, and keep to its filter. The
+ * evidence is the page that should have the first missing pet.
+ */
+async function assertPages(client: TestClient, length: number, status?: string): Promise<void> {
+  const filter = status === undefined ? '' : `&status=${status}`;
+  const expected = idsOf(await listOf(client, `?limit=100${filter}`));
+  const found: unknown[] = [];
+  const pages: Evidence[] = [];
+  for await (const pets of pagesFrom(client, `/pets?limit=${length}${filter}`, expected.length)) {
+    if (status !== undefined) assertFiltered(pets, status);
+    found.push(...idsOf(pets));
+    pages.push(client.lastExchange);
+  }
+  if (pages.length <= 1) throw new NotObserved(NO_PAGES);
+  const missing = expected.filter((id) => !found.includes(id));
+  const at = Math.floor(expected.indexOf(missing[0]) / length);
+  client.lastExchange = pages[at] ?? pages.at(-1)!;
+  assertEqual(missing, [], `the ids of a list of 100 that pages of ${length} miss`);
+}
+
 const listPets = declare('interface', {
   '4.1/limit-default limit has the default 20': (client) => assertDefault(client),
 
@@ -380,18 +400,7 @@ const listPets = declare('interface', {
 
   '4.1/pages Pages that follow one another miss no animal': async (client) => {
     await client.havePets(12);
-    const expected = idsOf(await listOf(client, '?limit=100'));
-    const found: unknown[] = [];
-    const pages: Evidence[] = [];
-    for await (const pets of pagesFrom(client, '/pets?limit=7', expected.length)) {
-      found.push(...idsOf(pets));
-      pages.push(client.lastExchange);
-    }
-    if (pages.length <= 1) throw new NotObserved(NO_PAGES);
-    const missing = expected.filter((id) => !found.includes(id));
-    // The evidence is the page of 7 that should have the first missing pet.
-    client.lastExchange = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1)!;
-    assertEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
+    await assertPages(client, 7);
   },
 
   '4.1/pages-address A Link to the next page leads below the base address': async (client) => {
@@ -405,18 +414,7 @@ const listPets = declare('interface', {
     STATUSES,
     async (own, status) => {
       await addByTurns(own, 6);
-      const expected = idsOf(await listOf(own, `?status=${status}&limit=100`));
-      const found = new Set<unknown>();
-      let pages = 0;
-      const first = `/pets?status=${status}&limit=5`;
-      for await (const pets of pagesFrom(own, first, expected.length)) {
-        assertFiltered(pets, status);
-        for (const id of idsOf(pets)) found.add(id);
-        pages += 1;
-      }
-      if (pages <= 1) throw new NotObserved(NO_PAGES);
-      const missing = expected.filter((id) => !found.has(id));
-      assertEqual(missing, [], 'the ids of a list of 100 that pages of 5 miss');
+      await assertPages(own, 5, status);
     },
   ),
 });
@@ -468,18 +466,22 @@ const createPet = declare('interface', {
     assert.ok(isAdded(response) || status === 411, `expected an added pet or 411, not ${status}`);
   },
 
-  '4.2/once POST /pets adds one animal, not more': each([1, 5], assertAddsOnce),
+  '4.2/once POST /pets adds one animal, not more': each([1, 5], (own, count) =>
+    assertAddsOnly(own, 'once', async (name) => {
+      const newPet = own.newPet({ name, status: 'pending' });
+      const adding = Array.from({ length: count }, () => own.add(newPet));
+      return (await Promise.all(adding)).map(({ id }) => id);
+    }),
+  ),
 
-  '4.2/not-added A refused animal is not added': async (client) => {
-    const name = newName('refused');
-    const before = await client.add(client.newPet());
-    await client.post({ name, status: 'pending' });
-    await client.post(client.newPet({ name, status: 'lost' }));
-    await client.post(client.newPet({ name, status: 'pending', categoryId: 'seven' }));
-    await client.post(client.newPet({ name, status: 'pending' }), { Authorization: '' });
-    const after = await client.add(client.newPet());
-    await assertNamed(client, name, [], [before.id, after.id]);
-  },
+  '4.2/not-added A refused animal is not added': (client) =>
+    assertAddsOnly(client, 'refused', async (name) => {
+      await client.post({ name, status: 'pending' });
+      await client.post(client.newPet({ name, status: 'lost' }));
+      await client.post(client.newPet({ name, status: 'pending', categoryId: 'seven' }));
+      await client.post(client.newPet({ name, status: 'pending' }), KEYLESS);
+      return [];
+    }),
 });
 
 // S4.3: GET /pets/{petId}, getPet, deprecated.
@@ -554,12 +556,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 /** Asserts that each operation with this Authorization is 401. An empty one is not sent. */
-async function assertUnauthorized(
-  client: TestClient,
-  Authorization: string,
-  operations = Object.values(OPERATIONS),
-): Promise<void> {
-  for (const operation of operations) {
+async function assertUnauthorized(client: TestClient, Authorization: string): Promise<void> {
+  for (const operation of Object.values(OPERATIONS)) {
     assertStatus(await client.ask(operation, { Authorization }), 401);
   }
 }
@@ -576,18 +574,12 @@ const WRONG: readonly [what: string, of: (key: string) => string][] = [
   ['the scheme Token', (key) => `Token ${key}`],
 ];
 
-/** Returns the key with the case of its letters swapped. */
-function inOtherCase(key: string): string {
-  return key.replace(/[A-Za-z]/g, (letter) => {
-    return letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
-  });
-}
-
 const unauthorized = Object.entries(OPERATIONS).flatMap(([section, operation]) => {
   const title = `${section}/unauthorized ${operation.replace('1', '{petId}')} is 401`;
   return declare('interface', {
-    [`${title} when the credential is missing or invalid`]: each(['', 'Bearer no'], (own, given) =>
-      assertUnauthorized(own, given, [operation]),
+    [`${title} when the credential is missing or invalid`]: each(
+      ['', 'Bearer no'],
+      async (own, Authorization) => assertStatus(await own.ask(operation, { Authorization }), 401),
     ),
   });
 });
@@ -609,8 +601,10 @@ const authentication = declare('interface', {
   ),
 
   '5/key-case The key in another case is an invalid credential': async (client) => {
-    const other = inOtherCase(client.target.key);
-    if (other === client.target.key) throw new NotObserved('the key has no letters');
+    const { key } = client.target;
+    const upper = key.toUpperCase();
+    const other = key === upper ? key.toLowerCase() : upper;
+    if (other === key) throw new NotObserved('the key has no letters');
     await assertUnauthorized(client, `Bearer ${other}`);
   },
 });
