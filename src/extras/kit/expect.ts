@@ -291,8 +291,8 @@ export function nextPage(client: TestClient, { headers }: ServiceResponse): URL 
   const isReadable = links.map(([link]) => link).join('') === field;
   assert.ok(isReadable, 'expected a Link that can be read (RFC 8288)');
   const next = links.find(([, , parameters = '']) => {
-    const pairs = Array.from(parameters.matchAll(PARAMETER), ([, name, quoted, token]) => {
-      return { name: name!.toLowerCase(), value: quoted ?? token ?? '' };
+    const pairs = Array.from(parameters.matchAll(PARAMETER), ([, name = '', quoted, token]) => {
+      return { name: name.toLowerCase(), value: quoted ?? token ?? '' };
     });
     const relations = pairs.find(({ name }) => name === 'rel')?.value.toLowerCase() ?? '';
     // A link with an anchor is about another resource.
@@ -305,11 +305,14 @@ export function nextPage(client: TestClient, { headers }: ServiceResponse): URL 
   return new URL(next[1]!, base);
 }
 
+/**
+ * A parameter of a link: its name, and its value in quotes or as a token. Each part begins with the
+ * whitespace before it, so that a long field of a wrong service is read in one way only.
+ */
+const PARAMETER: RegExp =
+  /[ \t]*;(?:[ \t]*([^\s"(),/:;<=>?@[\\\]{}]+))?(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+)))?/g;
 /** A link with its target and its parameters, and the comma behind it. */
-const LINK: RegExp =
-  /[ \t,]*<([^>]*)>((?:[ \t]*;[ \t]*[^\s"(),/:;<=>?@[\\\]{}]*(?:[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s",;]+))?)*)[ \t]*(?:,[ \t,]*|$)/gy;
-/** A parameter of a link: its name, and its value in quotes or as a token. */
-const PARAMETER: RegExp = /;[ \t]*([^\s=;]*)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+)))?/g;
+const LINK = new RegExp(`[ \\t,]*<([^>]*)>((?:${PARAMETER.source})*)[ \\t]*(?:,[ \\t,]*|$)`, 'gy');
 
 /** Asserts that a client may send its API key to the address. */
 export function assertBelowBase({ target }: TestClient, { href }: URL): void {
