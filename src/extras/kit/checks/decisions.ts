@@ -199,9 +199,8 @@ const onPets = declare('decisions', {
   }),
   'int64 int64: exact in and out, and each one is accepted as a categoryId': each(
     EXACT,
-    async (own, [literal, value]) => {
-      assertPet((await own.add(withCategory(literal))).pet, { categoryId: value });
-    },
+    async (own, [literal, value]) =>
+      assertPet((await own.add(withCategory(literal))).pet, { categoryId: value }),
   ),
   'same-fields unknown fields: ignored; duplicate member: the last wins': each(
     SAME,
@@ -297,9 +296,8 @@ const http = declare('http', {
     const { status, text } = await own.head(path);
     assertEqual([status, text], [expected, ''], 'status and body');
   }),
-  'chunked A body may be sent in chunks': async (client) => {
-    assertStatus(await client.postInChunks(REX), 201);
-  },
+  'chunked A body may be sent in chunks': async (client) =>
+    assertStatus(await client.postInChunks(REX), 201),
   'location 201 carries Location, which leads to the pet': async (client) => {
     const { id, response } = await client.add(REX);
     const location = new URL(

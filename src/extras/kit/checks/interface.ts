@@ -229,9 +229,8 @@ const invalid = table<string | Fields>(
     ['4.2/no-number (S4.2.3)', 'NaN and Infinity are no numbers', NO_NUMBERS],
     ['4.2/invalid (S4.2.3)', 'A body containing invalid values is 400', INVALID_PETS],
   ],
-  async (own, body) => {
-    assertStatus(await own.post(typeof body === 'string' ? body : own.newPet(body)), 400);
-  },
+  async (own, body) =>
+    assertStatus(await own.post(typeof body === 'string' ? body : own.newPet(body)), 400),
 );
 
 const fields = declare('interface', {
@@ -454,16 +453,14 @@ const JSON_TYPES = [
 const STAYING = 250;
 
 const createPet = declare('interface', {
-  '4.2/created (S4.2.2) POST /pets adds an animal: 201': async (client) => {
-    assertStatus(await client.post(client.newPet()), 201);
-  },
+  '4.2/created (S4.2.2) POST /pets adds an animal: 201': async (client) =>
+    assertStatus(await client.post(client.newPet()), 201),
 
   '4.2/pet (S4.2.2) The answer is the Pet, which includes the assigned id': (client) =>
     assertAdds(client, 'available'),
 
-  '4.2/body-required (S4.2.1) The request body is required': async (client) => {
-    assertRefused(await client.send('POST', '/pets', JSON_TYPE));
-  },
+  '4.2/body-required (S4.2.1) The request body is required': async (client) =>
+    assertRefused(await client.send('POST', '/pets', JSON_TYPE)),
 
   '4.2/any-order (S2.2, S4.2.1) Request body: NewPet as JSON, in any order': async (client) => {
     const { name, categoryId } = client.newPet();
@@ -531,16 +528,12 @@ const getPet = declare('interface', {
 
   '4.3/not-found (S4.3.4) It is 404 when the animal cannot be found': each(
     [LOST_ID, 2n ** 62n + 1n, 2n ** 61n + 3n],
-    async (own, petId) => {
-      assertStatus(await own.get(`/pets/${petId}`), 404);
-    },
+    async (own, petId) => assertStatus(await own.get(`/pets/${petId}`), 404),
   ),
 
   '4.3/no-id (relied on) A petId that is not an int64 is refused without a failure': each(
     NO_IDS,
-    async (own, petId) => {
-      assertRefused(await own.get(`/pets/${petId}`));
-    },
+    async (own, petId) => assertRefused(await own.get(`/pets/${petId}`)),
   ),
 
   '4.3/whole-id (relied on) A petId that only begins with an id is not that id': each(
