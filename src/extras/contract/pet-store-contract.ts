@@ -297,9 +297,7 @@ function testGenerated(open: OpenForTest): void {
 }
 
 /** A pet that the store has returned, and the status that it was created with. */
-interface ModelPet extends StoredPet {
-  readonly status: PetStatus | undefined;
-}
+type ModelPet = StoredPet & Pick<NewPet, 'status'>;
 
 async function createSome(store: PetStore, random: Random): Promise<readonly ModelPet[]> {
   const creates = Array.from({ length: random(60) }, async () => {
