@@ -57,13 +57,6 @@ test('Each check of the interface names a clause, or is what every client relies
   }
 });
 
-test('Each check that the table of clauses names is one of the kit', () => {
-  const table = readText('src/extras/kit/clauses.ts');
-  const names = Array.from(table.matchAll(/'([0-9.]+\/[a-z0-9-]+)'/g), ([, name]) => name!);
-  const ids = checksOf('interface').map(({ id }) => id);
-  assert.deepEqual([...new Set(names)].sort(), [...ids].sort());
-});
-
 test('Each citation leads to a clause: from a page by a link, from code by the name SPEC.md', () => {
   let count = 0;
   for (const path of paths) {

@@ -16,10 +16,14 @@ export function testWrongOptions(
 ): void {
   for (const [index, [options, message]] of rows.entries()) {
     test(`An app is not created with wrong options (${index}): ${message}`, () => {
-      const [start = '', end] = message.split('…');
-      const isRight = ({ name, message: text }: Error): boolean =>
-        name === 'TypeError' && (end === undefined ? text === message : text.startsWith(start));
-      assert.throws(() => create(options), isRight);
+      assert.throws(() => create(options), isTypeError(message));
     });
   }
+}
+
+/** Returns whether an error is a TypeError with the message, or with its beginning before `…`. */
+export function isTypeError(message: string): (error: Error) => boolean {
+  const [start = '', end] = message.split('…');
+  return ({ name, message: text }) =>
+    name === 'TypeError' && (end === undefined ? text === message : text.startsWith(start));
 }

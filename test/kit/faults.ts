@@ -14,6 +14,7 @@ import {
   KEY,
   plainRules,
   RIGHT,
+  type ListQuery,
   type NewPet,
   type Pet,
   type Reply,
@@ -81,6 +82,13 @@ const linkedAs = (change: (link: string) => string): Wrong => ({
   },
 });
 
+/** A service that leaves out each eighth pet on some pages. */
+const skipping = (isFaulty: (query: ListQuery) => boolean): Wrong => ({
+  list: (pets, query) =>
+    pageOf(isFaulty(query) ? pets.filter((_pet, index) => index % 8 !== 7) : pets, query),
+  reply: linked,
+});
+
 /** A service that answers requests whose target has this form with an error. */
 const asked = (form: RegExp, status: number): Wrong => ({
   reply: (right, { url = '' }) => (form.test(url) ? plainRules.error(status, 'No') : right),
@@ -119,6 +127,16 @@ function countUp(): Rules['newId'] {
   let last = 0n;
   return () => (last += 1n);
 }
+
+/** A service that stores another pet for a replay. */
+const replaying = (replay: (first: Reply, stored: Pet) => Reply): Wrong => ({
+  newId: countUp(),
+  replayed(first, pets) {
+    const stored = { ...(first.body as Pet), id: (first.body as Pet).id + 1000n };
+    plainRules.keep(pets, stored);
+    return replay(first, stored);
+  },
+});
 
 const hasStatus = ({ status }: NewPet): boolean => status !== undefined;
 
@@ -175,23 +193,13 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   '4.1/complete the newest pet is not listed yet': listing((pets) => pets.slice(0, -1)),
   '4.1/complete pets without a status are not listed': listing((pets) => pets.filter(hasStatus)),
   '4.1/once the first pet is listed twice': listing((pets) => [...pets.slice(0, 1), ...pets]),
-  '4.1/pages a page leaves out the pet after the page before': {
-    list: (pets, query) => {
-      const shown = pets.filter((_pet, index) => query.page === 0 || index % 8 !== 7);
-      return pageOf(shown, query);
-    },
-    reply: linked,
-  },
+  '4.1/pages a page leaves out the pet after the page before': skipping(({ page }) => page > 0),
   '4.1/pages-filter a Link to the next page loses the filter': linkedAs((link) =>
     link.replace(/status=\w+&?/, ''),
   ),
-  '4.1/pages-filter a page of a filtered list leaves out a pet': {
-    list: (pets, query) => {
-      const isWhole = query.status === undefined || query.page === 0;
-      return pageOf(isWhole ? pets : pets.filter((_pet, index) => index % 8 !== 7), query);
-    },
-    reply: linked,
-  },
+  '4.1/pages-filter a page of a filtered list leaves out a pet': skipping(
+    ({ page, status }) => page > 0 && status !== undefined,
+  ),
   '4.1/pages-address a Link leads to the host behind the proxy': linkedAs((link) =>
     link.replace('<', '<http://backend:3000'),
   ),
@@ -373,23 +381,9 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     list: (pets, query) => pageOf(pets.slice(-150), query),
     reply: linked,
   },
-  'decisions/replay a replay stores another pet': {
-    newId: countUp(),
-    replayed(first, pets) {
-      const pet = first.body as Pet;
-      plainRules.keep(pets, { ...pet, id: pet.id + 1000n });
-      return first;
-    },
-  },
+  'decisions/replay a replay stores another pet': replaying((first) => first),
   'decisions/no-utf8 invalid UTF-8 is replaced': { decode: (bytes) => bytes.toString() },
-  'decisions/replay a key is ignored': {
-    newId: countUp(),
-    replayed(first, pets) {
-      const pet = { ...(first.body as Pet), id: (first.body as Pet).id + 1000n };
-      plainRules.keep(pets, pet);
-      return { ...first, body: pet };
-    },
-  },
+  'decisions/replay a key is ignored': replaying((first, body) => ({ ...first, body })),
   'http/chunked a chunked body is ignored': withoutChunks,
   'decisions/key-reused an idempotency key is used for another pet': { reused: (first) => first },
   '4.2/invalid an invalid body is 422': errorStatus(400, 422),

@@ -208,6 +208,15 @@ test('A response to HEAD may take its time, and ends a moment after its header',
   assert.equal((await client.head('/pets')).status, 200);
 });
 
+test('A Link that cannot be read is refused at once, however many parameters it has', async (t) => {
+  const reply: Rules['reply'] = (right) => ({
+    ...right,
+    fields: { Link: `<a>${';  '.repeat(50)}"` },
+  });
+  const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['4.1/once']));
+  assert.match(outcome!.causes[0]!.text, /^expected a Link that can be read/);
+});
+
 const URL_6000 = 'http://127.0.0.1:6000/v1';
 
 test('Only a pet store service that accepts the key is checked, when it has started', async (t) => {

@@ -5,6 +5,7 @@
  * failure names.
  */
 
+import { createRandom as randomBelow } from '../../src/extras/contract/random.ts';
 import { CASE, caseOf } from './extent.ts';
 
 export interface Random {
@@ -16,14 +17,7 @@ export interface Random {
 }
 
 export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const below = (bound: number): number => {
-    // mulberry32: 32 bits of state are enough for some thousand cases.
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
-  };
+  const below = randomBelow(seed);
   return {
     below,
     pick: <T>(choices: readonly T[]): T => choices[below(choices.length)]!,

@@ -135,14 +135,6 @@ async function sendOnce(
   return { error, mayBeSent: true, retryAfter: received.headers.get('Retry-After') };
 }
 
-interface NoResponse {
-  readonly what: string;
-  readonly reason: string;
-  readonly hint?: string;
-  readonly mayBeSent: boolean;
-  readonly isFinal?: boolean;
-}
-
 /** The page's address, in a browser. */
 declare const location: { readonly origin: string } | undefined;
 
@@ -150,7 +142,7 @@ declare const location: { readonly origin: string } | undefined;
  * Returns why fetch rejected. In Node the reason is in the cause of fetch's error, for each address
  * if there are several. The error of a browser has no cause, and may be due to CORS.
  */
-function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit): NoResponse {
+function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit) {
   const { message = String(error), cause } = Object(error) as Cause;
   try {
     // Throws for what fetch refuses before it sends anything, such as a signal of jsdom.

@@ -297,14 +297,12 @@ function testGenerated(open: OpenForTest): void {
 }
 
 /** A pet that the store has returned, and the status that it was created with. */
-interface ModelPet extends StoredPet {
-  readonly status: PetStatus | undefined;
-}
+type ModelPet = StoredPet & Pick<NewPet, 'status'>;
 
 async function createSome(store: PetStore, random: Random): Promise<readonly ModelPet[]> {
-  const creates = Array.from({ length: random.below(60) }, async () => {
-    const status = PET_STATUSES[random.below(4)];
-    const pet = await store.create(newPet('é'.repeat(random.below(50)), status));
+  const creates = Array.from({ length: random(60) }, async () => {
+    const status = PET_STATUSES[random(4)];
+    const pet = await store.create(newPet('é'.repeat(random(50)), status));
     return { ...pet, status };
   });
   return (await Promise.all(creates)).sort(byId);
@@ -317,17 +315,17 @@ async function compareReads(
   random: Random,
 ): Promise<void> {
   const anyId = (): bigint =>
-    [INT64_MIN, INT64_MAX][random.below(8)] ?? BigInt(random.below(model.length + 4) - 2);
+    [INT64_MIN, INT64_MAX][random(8)] ?? BigInt(random(model.length + 4) - 2);
   const petId = anyId();
   const expected = model.find((pet) => pet.id === petId)?.text;
   assert.equal((await store.get(petId))?.text, expected, `get ${petId}`);
-  const status = random.below(2) === 0 ? undefined : PET_STATUSES[random.below(3)];
-  const after = random.below(4) === 0 ? undefined : anyId();
+  const status = random(2) === 0 ? undefined : PET_STATUSES[random(3)];
+  const after = random(4) === 0 ? undefined : anyId();
   const matching = model.filter((pet) => {
     return pet.id > (after ?? 0n) && (status === undefined || pet.status === status);
   });
-  const isExact = random.below(3) === 0 && matching.length > 0 && matching.length <= 100;
-  const limit = isExact ? matching.length : 1 + random.below(100);
+  const isExact = random(3) === 0 && matching.length > 0 && matching.length <= 100;
+  const limit = isExact ? matching.length : 1 + random(100);
   const texts = matching.slice(0, limit).map(textOf);
   const next = matching.length > limit ? matching[limit - 1]!.id : undefined;
   const found = await store.list({ limit, status, after });

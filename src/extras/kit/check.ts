@@ -2,15 +2,14 @@
  * A check: a sentence about a pet store service, and functions that test if it is true.
  *
  * The id is stable: lists of expected failures and old reports name checks by it. A sentence of the
- * level `interface` stands on a clause of SPEC.md, or on what every client relies on (clauses.ts).
- * At the other two levels it is a decision of this project on a gap of SPEC.md. A service that
- * decides otherwise may be as valid.
+ * level `interface` stands on a clause of SPEC.md, or on what every client relies on. At the other
+ * two levels it is a decision of this project on a gap of SPEC.md. A service that decides otherwise
+ * may be as valid.
  */
 
 import { stringifyExactJson } from '../../core/base/exact-json.ts';
 import { cut } from '../../core/base/quote.ts';
 import { VERSION } from '../../core/base/version.ts';
-import { clausesOf } from './clauses.ts';
 import type { TestClient } from './test-client.ts';
 
 /** The versions of the kit and of the interface (S9.2). */
@@ -41,20 +40,25 @@ export interface Case {
   run(client: TestClient): Promise<unknown>;
 }
 
-/** Returns the checks of a level by their titles, each without its level. */
+/**
+ * Returns the checks of a level by their titles, without the level, and for `interface` with the
+ * clauses: `4.1/limit (S4.1.2) limit is the maximum number of animals to return`.
+ */
 export function declare(
   level: Level,
   checks: Readonly<Record<string, Case['run'] | readonly Case[]>>,
 ): readonly Check[] {
   return Object.entries(checks).map(([text, run]) => {
-    const title = level === 'interface' ? text : `${level}/${text}`;
-    const [id = ''] = title.split(' ', 1);
-    const sentence = title.slice(id.length + 1);
+    const whole = level === 'interface' ? text : `${level}/${text}`;
+    const [, id = '', named = '', sentence = ''] = TITLE.exec(whole) ?? [];
+    const clauses = named.replace(/^relied on$/, 'what every client relies on');
     const cases = typeof run === 'function' ? [{ about: '', run }] : run;
-    const clauses = level === 'interface' ? clausesOf(id) : '';
-    return { id, level, title, clauses, sentence, cases };
+    return { id, level, title: `${id} ${sentence}`, clauses, sentence, cases };
   });
 }
+
+/** The id, the clauses, and the sentence. */
+const TITLE = /^(\S+) (?:\((.+?)\) )?(.+)$/;
 
 /** The service gave no occasion to test the sentence: the check neither holds nor fails. */
 export class NotObserved extends Error {

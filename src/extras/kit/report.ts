@@ -46,12 +46,8 @@ function failures(word: string, outcomes: readonly Outcome[]): string[] {
 /** Returns each cause on a line, followed by its cases, and what was sent and received. */
 export function textOf({ causes }: Outcome): string {
   const texts = causes.map(({ text, cases, ...exchange }) => {
-    return (
-      text +
-      Object.entries({ in: cut(cases), ...exchange })
-        .map(labelled)
-        .join('')
-    );
+    const parts = Object.entries({ in: cut(cases), ...exchange });
+    return `${text}${parts.map(labelled).join('')}`;
   });
   return texts.join('\n  ');
 }

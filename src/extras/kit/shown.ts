@@ -41,15 +41,14 @@ export function secretsOf({ key, headers = {} }: Target): readonly string[] {
  */
 export function plainText(text: string, secrets: readonly string[]): string {
   // A secret may begin with another one.
-  const pattern = secrets
-    .toSorted((a, b) => b.length - a.length)
-    .map(patternOf)
-    .join('|');
+  const pattern = secrets.toSorted(longestFirst).map(patternOf).join('|');
   return text
     .replace(new RegExp(pattern, 'gi'), '***')
     .replaceAll(']]>', ']] >')
     .replace(NOT_SHOWN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+const longestFirst = (a: string, b: string): number => b.length - a.length;
 
 /** Control characters except the line feed, lone surrogates and noncharacters. */
 const NOT_SHOWN = /[\0-\x09\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]/gu;
@@ -61,7 +60,7 @@ function patternOf(secret: string): string {
   const longer = isShort ? [`x${secret}`, `${secret}x`] : [];
   const shorter = secret.length > 3 ? [secret.slice(0, -1)] : [];
   const forms = [secret, ...longer, ...base64, ...shorter]
-    .sort((a, b) => b.length - a.length)
+    .sort(longestFirst)
     .map((form) => form.replace(/[^A-Za-z0-9]/g, '\\$&'))
     .join('|');
   return isShort ? `(?<![A-Za-z0-9_-])(?:${forms})(?![A-Za-z0-9_-])` : forms;

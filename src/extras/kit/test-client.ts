@@ -48,10 +48,8 @@ export type HeadResponse = Pick<ServiceResponse, 'status' | 'headers' | 'text'>;
 /** Sends a value to the service. */
 export type Send = (client: TestClient, value: string) => Promise<ServiceResponse>;
 
-interface RawRequest {
-  readonly bytes: string;
-  readonly text: string;
-}
+/** A request as it is sent, and as a report shows it. */
+type RawRequest = Readonly<Record<'bytes' | 'text', string>>;
 
 export interface AddedPet {
   readonly id: bigint;
@@ -274,7 +272,6 @@ export class TestClient {
     return received;
   }
 
-  /** Returns a request as it is sent, and as a report shows it. */
   #message(method: string, path: string, fields: HeaderFields, body = ''): RawRequest {
     const { host, pathname, search } = new URL(this.target.baseUrl + path);
     const headers = this.#headers({ Host: host, ...fields });

@@ -26,20 +26,17 @@ export function webExtension(
   { prefix = '', page: hasPage = false }: WebOptions & CommonOptions,
   { operations }: Pick<ServiceView, 'operations'>,
 ): Extension {
-  const describe = once(() => describeService(prefix, operations()));
+  const describe = () => describeService(prefix, operations());
   const listPath = `${prefix}${hasPage ? DOCS_PATH : OPENAPI_PATH}`;
-  const pathHint = once(() => createPathHint(operations(), prefix, listPath));
+  let pathHint: ReturnType<typeof createPathHint> | undefined;
   return {
     operations: [
       openapiOperation(describe),
       ...(hasPage ? [...pageOperations(), docsOperation(describe)] : []),
     ],
-    hintFor: (path, request) => pathHint()(path, request),
+    hintFor(path, request) {
+      pathHint ??= createPathHint(operations(), prefix, listPath);
+      return pathHint(path, request);
+    },
   };
-}
-
-/** Returns a function that calls the given one at its first call, and returns that value then. */
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

@@ -12,53 +12,41 @@ import type { Operation } from '../../../core/http/operation.ts';
 import type * as api from '../openapi/types.ts';
 import { curlLine } from '../page/curl-line.ts';
 import { htmlDocument } from '../page/html.ts';
-import { pageOperation } from '../page/page.ts';
+import { pageResponse, publicOperation } from '../page/page.ts';
 
 export const DOCS_PATH = '/docs';
 
 export function docsOperation(describe: () => api.OpenApi): Operation {
   const intro = 'Every operation, parameter, response, schema and error code of this service.';
-  const text = (): string =>
-    htmlDocument('docs', 'Petstore reference', intro, referenceBody(describe()));
-  return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
+  return publicOperation('docs', DOCS_PATH, () => {
+    const body = referenceBody(describe());
+    return pageResponse('text/html', htmlDocument('docs', 'Petstore reference', intro, body));
+  });
 }
 
 function referenceBody(description: api.OpenApi): string {
   const { info, tags } = description;
-  const { schemas, responses, securitySchemes } = description.components;
+  const { schemas, responses } = description.components;
+  const { apiKey } = description.components.securitySchemes;
   const [overview = '', ...texts] = info.description.split(/^## /m);
-  const chapters: readonly { readonly title: string; readonly text: Part }[] = [
-    { title: 'Overview', text: [prose(overview), facts(description)] },
-    {
-      title: 'Authentication',
-      text: Object.entries(securitySchemes).map(
-        ([name, { type, scheme, description: words }]) => markup`${prose(words)}
-<p class="hint">${name} · ${type} · ${scheme}</p>`,
-      ),
-    },
+  const chapters = [
+    chapter('Overview', [prose(overview), facts(description)]),
+    chapter('Authentication', [
+      prose(apiKey.description),
+      markup`<p class="hint">apiKey · ${apiKey.type} · ${apiKey.scheme}</p>`,
+    ]),
     ...texts.map((text) => {
       const end = text.indexOf('\n');
-      return { title: text.slice(0, end), text: prose(text.slice(end).trim()) };
+      return chapter(text.slice(0, end), prose(text.slice(end).trim()));
     }),
-    ...tags.map(({ name, description: words }) => {
-      return { title: name, text: [prose(words), operationsOf(name, description)] };
-    }),
-    { title: 'Schemas', text: Object.entries(schemas).map(schemaSection) },
-    {
-      title: 'Shared responses',
-      text: Object.entries(responses).map(([name, response]) => {
-        const id = `responses-${name}`;
-        const title = markup`<a href="#${id}">${name}</a>`;
-        return markup`<div class="card">${responseMarkup(id, title, response)}</div>`;
-      }),
-    },
-    { title: 'Error codes', text: errorCodes(description) },
+    ...tags.map(({ name, description: words }) =>
+      chapter(name, [prose(words), operationsOf(name, description)]),
+    ),
+    chapter('Schemas', Object.entries(schemas).map(schemaSection)),
+    chapter('Shared responses', Object.entries(responses).map(sharedResponse)),
+    chapter('Error codes', errorCodes(description)),
   ];
-  const sections = chapters.map(({ title, text }) => {
-    const id = title.toLowerCase().replaceAll(' ', '-');
-    return markup`\n<section id="${id}"><h2><a href="#${id}">${title}</a></h2>\n${text}</section>`;
-  });
-  const main = markup`<main id="main">${sections}</main>`.html;
+  const main = markup`<main id="main">${chapters}</main>`.html;
   // The headings, and what they link, are the table of contents.
   const headings = Array.from(main.matchAll(/<(h[23])>(<a href=.*?<\/a>)/g));
   const contents = headings.map(([, level, link]) => `<li class="in-${level}">${link}</li>`);
@@ -68,6 +56,11 @@ function referenceBody(description: api.OpenApi): string {
 ${main}
 </div>
 `;
+}
+
+function chapter(title: string, text: Part): Markup {
+  const id = title.toLowerCase().replaceAll(' ', '-');
+  return markup`\n<section id="${id}"><h2><a href="#${id}">${title}</a></h2>\n${text}</section>`;
 }
 
 /** With its quotes: a test takes the text `from '…'` for an import of this file. */
@@ -168,6 +161,12 @@ function responseMarkup(
 <p><b>${title}</b> ${inline(description)}${ref && [': ', refLink(ref)]}</p>
 <p class="row">${Array.from(codes, (name) => markup`<a href="#code-${name}">${code(name)}</a>`)}</p>
 ${ref === '' ? markup`<dl>${entries}</dl>${contentOf(content)}` : ''}</div>`;
+}
+
+function sharedResponse([name, response]: readonly [string, api.ResponseObject]): Markup {
+  const id = `responses-${name}`;
+  const title = markup`<a href="#${id}">${name}</a>`;
+  return markup`<div class="card">${responseMarkup(id, title, response)}</div>`;
 }
 
 function contentOf(content: api.ResponseObject['content']): Part {

@@ -196,8 +196,3 @@ export const DEPRECATION: Named<HeaderObject> = {
   Sunset: field('When getPet is removed (RFC 8594)', SUNSET),
   ...SUCCESSOR_LINK,
 };
-
-/** The header field that lets any web page read a response. */
-export const PUBLIC: Named<HeaderObject> = {
-  'Access-Control-Allow-Origin': field('Any web page may read it', '*'),
-};

@@ -8,7 +8,7 @@
 
 import { stringifyExactJson } from '../../../core/base/exact-json.ts';
 import type { Operation } from '../../../core/http/operation.ts';
-import { jsonResponse, type HttpResponse } from '../../../core/http/http-response.ts';
+import { jsonResponse } from '../../../core/http/http-response.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../../../core/http/request-body.ts';
 import {
   BROKEN_ENCODING,
@@ -19,18 +19,13 @@ import {
   INT64,
   jsonOf,
   optional,
-  PUBLIC,
   refTo,
   SUCCESSOR_LINK,
 } from './components.ts';
 import { ERROR_CODES } from '../docs/error-codes.ts';
+import { publicOperation } from '../page/page.ts';
 import type { OpenApi, OperationObject } from './types.ts';
-import {
-  BASE_PATH,
-  GET_PET_REMOVED_ON,
-  PET_PATH,
-  PETS_PATH,
-} from '../../../core/api/operations.ts';
+import { BASE_PATH, GET_PET_REMOVED_ON, PETS_PATH } from '../../../core/api/operations.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../../core/pets/pet.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
@@ -39,15 +34,9 @@ export const OPENAPI_PATH = '/openapi.json';
 export function openapiOperation(describe: () => OpenApi): Operation {
   // Any web page may read it.
   const headers = ['Access-Control-Allow-Origin', '*'];
-  let response: HttpResponse | undefined;
-  return {
-    name: 'openapi',
-    method: 'GET',
-    path: OPENAPI_PATH,
-    needsKey: false,
-    // Made at the first request: it took half a millisecond, for a client without a key.
-    handle: () => (response ??= jsonResponse(200, stringifyExactJson(describe()), headers)),
-  };
+  return publicOperation('openapi', OPENAPI_PATH, () =>
+    jsonResponse(200, stringifyExactJson(describe()), headers),
+  );
 }
 
 const OVERVIEW = `Manages pets offered in a store: list them, add one, and (deprecated) get one
@@ -89,12 +78,12 @@ const SERVER = `The server of this description. Add ${BASE_PATH} for the base UR
 
 /** Describes the operations of a service below the prefix. Each needs its entry here. */
 export function describeService(prefix: string, operations: readonly Operation[]): OpenApi {
-  const paths = Object.entries(PATHS).flatMap(([path, methods]) => {
-    const found = Object.entries(methods).filter(([method]) =>
-      operations.some((one) => one.path === path && one.method === method.toUpperCase()),
-    );
-    return found.length === 0 ? [] : [[path, Object.fromEntries(found)] as const];
-  });
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const described of OPERATIONS) {
+    const served = operations.find(({ name }) => name === described.operationId);
+    if (served === undefined) continue;
+    (paths[served.path] ??= {})[served.method.toLowerCase()] = described;
+  }
   return {
     openapi: '3.1.0',
     info: {
@@ -113,7 +102,7 @@ export function describeService(prefix: string, operations: readonly Operation[]
     // '/' generated clients would request `//v1/pets`, which in a browser is a host named v1.
     ...(prefix === '' ? {} : { servers: [{ url: prefix, description: SERVER }] }),
     security: [{ apiKey: [] }],
-    paths: prefixed(prefix, Object.fromEntries(paths)),
+    paths: prefixed(prefix, paths),
     components: prefixed(prefix, COMPONENTS),
     'x-error-codes': prefixed(prefix, ERROR_CODES),
   };
@@ -144,10 +133,8 @@ const OPERATORS = 'operators';
 
 const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
 const MIA = { name: 'Mia', categoryId: 3 } as const;
-const [STORED_REX, STORED_MIA] = [
-  { id: 1, ...REX },
-  { id: 2, ...MIA },
-];
+const STORED_REX = { id: 1, ...REX };
+const STORED_MIA = { id: 2, ...MIA };
 const HEALTHY = { ok: { status: 'ok' } } as const;
 
 /** Parts of messages in the examples. */
@@ -355,18 +342,13 @@ const OPENAPI: Own = {
   responses: {
     200: {
       description: 'The OpenAPI description of the service',
-      headers: PUBLIC,
+      headers: { 'Access-Control-Allow-Origin': field('Any web page may read it', '*') },
       content: { 'application/json': { schema: { type: 'object' } } },
     },
   },
 };
 
-/** The described operations by their paths and methods. */
-const PATHS: OpenApi['paths'] = {
-  [PETS_PATH]: { get: complete(PETS, LIST_PETS), post: complete(PETS, CREATE_PET) },
-  [PET_PATH]: { get: complete(PETS, GET_PET) },
-  '/livez': { get: complete(OPERATORS, LIVEZ) },
-  '/readyz': { get: complete(OPERATORS, READYZ) },
-  '/metrics': { get: complete(OPERATORS, METRICS) },
-  [OPENAPI_PATH]: { get: complete(OPERATORS, OPENAPI) },
-};
+const OPERATIONS: readonly OperationObject[] = [
+  ...[LIST_PETS, CREATE_PET, GET_PET].map((own) => complete(PETS, own)),
+  ...[LIVEZ, READYZ, METRICS, OPENAPI].map((own) => complete(OPERATORS, own)),
+];

@@ -27,72 +27,39 @@ export function createPathHint(
   prefix: string,
   listPath: string,
 ): (path: string, request: IncomingMessage) => string {
-  const patterns = operations.map(({ path }) => `${prefix}${path}`);
-  const protectedPath = `${prefix}${BASE_PATH}`;
-  const known = patterns.map((pattern) => {
-    const base = segmentsOf(pattern.startsWith(`${protectedPath}/`) ? protectedPath : prefix);
-    return { base, names: segmentsOf(pattern).slice(base.length) };
-  });
+  const known = operations.map(({ path }) => ({
+    path: `${prefix}${path}`,
+    slips: new RegExp(`^(?:${slipsOf(path, prefix)})$`, 'i'),
+  }));
   return (path, request) => {
-    const mount = mountOf(request);
+    const { url = '' } = request;
+    const target = targetOf(request);
+    // The path that the embedding program has removed from the target.
+    const mount = url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
     // A mount may ignore case, as in Express. With a mount at /v1, the prefix may be empty.
     const mountedAt = `${mount}/`.toLowerCase();
-    if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
+    if (!known.some((one) => `${one.path}/`.toLowerCase().startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
-    const isShort = path.length <= MAX_PATH_LENGTH;
-    const asked = isShort ? segmentsOf(path) : [];
-    const meant = isShort
-      ? known.find(({ base, names }) => isMeant(asked, base, names))
-      : undefined;
     const isBelow = `${path}/`.startsWith(`${prefix}/`);
     const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
-    if (meant !== undefined) {
-      const { base, names } = meant;
-      const filled = names.map((name, at) => {
-        return isParameter(name) ? asked.at(at - names.length)! : name;
-      });
-      // The path of the page has no name, only a slash after the prefix.
-      const better = ['', ...base, ...(names.length === 0 ? [''] : filled)].join('/');
-      return `${outside}, did you mean ${cut(better)}?`;
+    // Without a slash at its end, and without empty segments.
+    const asked = path.slice(0, MAX_PATH_LENGTH + 1).replace(/\/+(?=\/|$)/g, '') || '/';
+    const meant = known.find(({ slips }) => slips.test(asked));
+    if (meant === undefined || path.length > MAX_PATH_LENGTH) {
+      return outside || `: ${listPath} lists all paths`;
     }
-    return outside === '' ? `: ${listPath} lists all paths` : outside;
+    const better = meant.path.replace(/\{.*/, () => asked.replace(/.*\//, ''));
+    return `${outside}, did you mean ${cut(better)}?`;
   };
 }
 
-/** True if the segments end with the names, of which one may be in the singular below the base. */
-function isMeant(
-  asked: readonly string[],
-  base: readonly string[],
-  names: readonly string[],
-): boolean {
-  const start = asked.length - names.length;
-  if (start < 0) return false;
-  const before = asked.slice(0, start);
-  const hasBase =
-    before.length === base.length && before.every((one, at) => isSame(one, base[at]!));
-  if (names.length === 0) return hasBase;
-  return names.every((name, at) => {
-    const given = asked[start + at]!;
-    return isParameter(name) || isSame(given, name) || (hasBase && isSame(`${given}s`, name));
-  });
-}
-
-function isSame(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
-}
-
-/** Returns the path that the embedding program has removed from the target, or ''. */
-function mountOf(request: IncomingMessage): string {
-  const { url = '' } = request;
-  const target = targetOf(request);
-  return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
-}
-
-function segmentsOf(path: string): readonly string[] {
-  return path.split('/').filter((segment) => segment !== '');
-}
-
-function isParameter(segment: string): boolean {
-  return segment.startsWith('{');
+/** Returns the pattern of the paths with which a person may mean this one. */
+function slipsOf(path: string, prefix: string): string {
+  const start = prefix.replaceAll('.', '\\.');
+  // The path of the page has no name.
+  if (path === '/') return `${start}/?`;
+  const base = path.startsWith(`${BASE_PATH}/`) ? BASE_PATH : '';
+  const names = path.slice(base.length).replaceAll('.', '\\.').replace(/\{.*/, '[^/]+');
+  return `.*${names}|${start}${base}${names.replace(/s(?=\/|$)/g, 's?')}`;
 }

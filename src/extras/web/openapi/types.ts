@@ -19,7 +19,7 @@ export interface OpenApi {
   readonly security: readonly Named<readonly string[]>[];
   readonly paths: Named<Named<OperationObject>>;
   readonly components: {
-    readonly securitySchemes: Named<Record<'type' | 'scheme' | 'description', string>>;
+    readonly securitySchemes: Record<'apiKey', Record<'type' | 'scheme' | 'description', string>>;
     readonly schemas: Named<Schema>;
     readonly responses: Named<ResponseObject>;
   };

@@ -14,16 +14,21 @@ import { PAGE_HTML, SUFFIX } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
 
 export function pageOperations(): readonly Operation[] {
+  const serve = (path: string, type: string, text: string): Operation =>
+    publicOperation('page', path, () => pageResponse(type, text));
   const operations = [
-    pageOperation('/', 'text/html', PAGE_HTML),
-    pageOperation('/page/style.css', 'text/css', PAGE_STYLE),
+    serve('/', 'text/html', PAGE_HTML),
+    serve('/page/style.css', 'text/css', PAGE_STYLE),
   ];
+  const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
   // The modules that the browser is asked for. It finds the others by their imports: the loop also
   // visits what is added during it.
   const names = new Set([`extras/web/page/main${SUFFIX}`, `extras/web/page/reference${SUFFIX}`]);
   for (const name of names) {
-    const text = readModule(name);
-    operations.push(pageOperation(`/page/${name}`, 'text/javascript', text));
+    // Below `src`, or `dist`.
+    const source = readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
+    const text = SUFFIX === '.js' ? source : stripTypeScriptTypes!(source);
+    operations.push(serve(`/page/${name}`, 'text/javascript', text));
     for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from ['"](\.[^'"]+)/gm)) {
       names.add(posix.join(name, '..', target!));
     }
@@ -31,28 +36,15 @@ export function pageOperations(): readonly Operation[] {
   return operations;
 }
 
-/**
- * Serves a text without an API key, with a strict Content-Security-Policy. A text that is given as
- * a function is made at the first request.
- */
-export function pageOperation(
-  path: string,
-  type: string,
-  text: string | (() => string),
-  name = 'page',
-): Operation {
+/** Returns a GET without an API key. Its response is made once, at the first request. */
+export function publicOperation(name: string, path: string, make: () => HttpResponse): Operation {
   let response: HttpResponse | undefined;
-  const makeResponse = (): HttpResponse => {
-    const made = typeof text === 'string' ? text : text();
-    return textResponse(200, `${type}; charset=utf-8`, made, SAFE_HEADERS);
-  };
-  return {
-    name,
-    method: 'GET',
-    path,
-    needsKey: false,
-    handle: () => (response ??= makeResponse()),
-  };
+  return { name, method: 'GET', path, needsKey: false, handle: () => (response ??= make()) };
+}
+
+/** Returns a response with a strict Content-Security-Policy. */
+export function pageResponse(type: string, text: string): HttpResponse {
+  return textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
 }
 
 /** Allows nothing from other hosts, nothing inline, no markup from texts, no framing. */
@@ -63,10 +55,3 @@ const SAFE_HEADERS: readonly string[] = [
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
     "require-trusted-types-for 'script'; trusted-types 'none'",
 ];
-
-/** `name` is the path below `src`, or `dist`. */
-function readModule(name: string): string {
-  const text = readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
-  const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
-  return SUFFIX === '.js' ? text : stripTypeScriptTypes!(text);
-}

@@ -10,9 +10,7 @@ import { copyOnClick, type Element } from './element.ts';
 
 declare const document: Element;
 
-export interface SentRequest<T> extends CurlRequest {
-  readonly response: Promise<T>;
-}
+type SentRequest<T> = CurlRequest & { readonly response: Promise<T> };
 
 /**
  * `prepare` sends a request with the given fetch. `show` returns the text to show for the value of
