@@ -121,10 +121,9 @@ export function printTable(table, isMarkdown) {
 /** @param {readonly Printed[][]} table */
 function printMarkdown(table) {
   for (const [index, cells] of table.entries()) {
-    console.log(
-      `| ${cells.map(({ text, isLoss }) => (isLoss ? `**${text}**` : text)).join(' | ')} |`,
-    );
-    if (index === 0) console.log(`|${cells.map((_, at) => (at === 0 ? '---|' : '--:|')).join('')}`);
+    const texts = cells.map(({ text, isLoss }) => (isLoss ? `**${text}**` : text));
+    console.log(`| ${texts.join(' | ')} |`);
+    if (index === 0) console.log(`|---|${'--:|'.repeat(cells.length - 1)}`);
   }
 }
 

@@ -11,28 +11,20 @@ export function describeCall(
   args: readonly unknown[],
 ): string | undefined {
   const name = basename(path);
-  switch (operation) {
-    case 'open':
-      return args[1] === 'create' ? `create ${name}` : undefined;
-    case 'write':
-    case 'writeNow': {
-      const [bytes, position] = args as [Buffer, number];
-      return `write ${bytes.length} bytes to ${name} at ${position}`;
-    }
-    case 'truncate':
-      return `cut ${name} at ${String(args[0])}`;
-    case 'sync':
-      return `sync ${name}`;
-    case 'syncDirectory':
-      return `sync the folder ${path}`;
-    case 'rename':
-    case 'link':
-      return `${operation} ${name} to ${basename(String(args[1]))}`;
-    case 'remove':
-      return `remove ${name}`;
-    default:
-      return undefined;
+  const [first, second] = args;
+  if (operation === 'open') return second === 'create' ? `create ${name}` : undefined;
+  if (operation === 'write' || operation === 'writeNow') {
+    return `write ${(first as Buffer).length} bytes to ${name} at ${String(second)}`;
   }
+  const others: Partial<Record<typeof operation, string>> = {
+    truncate: `cut ${name} at ${String(first)}`,
+    sync: `sync ${name}`,
+    syncDirectory: `sync the folder ${path}`,
+    rename: `rename ${name} to ${basename(String(second))}`,
+    link: `link ${name} to ${basename(String(second))}`,
+    remove: `remove ${name}`,
+  };
+  return others[operation];
 }
 
 /** Returns what a machine's end has left, where that differs from what the processes saw. */
