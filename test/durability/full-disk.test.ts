@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import type { Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { createPet, listAllPets } from '../support/pets/pet-load.ts';
-import { connectWire } from '../support/http/wire.ts';
+import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { end, logged, portOf, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
-import { openScene, PATIENT, type Scene } from './scene.ts';
+import { openScene, PATIENT } from './scene.ts';
 
 const MIB: number = 1 << 20;
 const ROUNDS = rounds(2, 8);
@@ -37,7 +36,11 @@ test('On a full disk a service starts, reads, refuses, stops, and loses no pet',
     if (round === 0) fill(ballast);
     else fs.truncateSync(ballast, fs.statSync(ballast).size - ROOM_BYTES);
     const sent = ledger.sent;
-    assertNoSpace(await createUntilRefused(() => createPet(connection, ledger, random)));
+    let outcome: Outcome;
+    do {
+      outcome = await createPet(connection, ledger, random);
+    } while (outcome.status === 201);
+    assertNoSpace(outcome);
     assert.ok(round === 0 || ledger.sent > sent + 1, 'No room was found');
     assertNoSpace(await connection.send('GET', '/readyz'));
     assert.equal((await connection.send('GET', '/livez')).status, 200);
@@ -91,14 +94,6 @@ function mountDisk(t: TestContext, sizeBytes: number): string | undefined {
     t.skip(`cannot mount a tmpfs, as root on Linux can: ${(error as Error).message.trim()}`);
   }
   return mounted;
-}
-
-/** The first outcome that is not a 201. */
-async function createUntilRefused(create: Scene['create']): Promise<Outcome> {
-  for (;;) {
-    const outcome = await create();
-    if (outcome.status !== 201) return outcome;
-  }
 }
 
 /** Takes all the space that is left: the write before the one that fails is short. */

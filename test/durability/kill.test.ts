@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CASE, caseOf, rounds } from '../support/extent.ts';
 import { connectWire } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { createPetOnce, listAllPets, startLoad } from '../support/pets/pet-load.ts';
+import { createPet, listAllPets, startLoad } from '../support/pets/pet-load.ts';
 import { end, portOf, runScript, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -43,7 +43,7 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
     if (round === 0) {
       // At least this create gets no response, and is sent again.
       service.child.kill('SIGSTOP');
-      last = createPetOnce(await connectWire(port), ledger, random);
+      last = createPet(await connectWire(port), ledger, random, true);
     }
     // In some rounds the process is killed during its stop.
     if (random.oneIn(3)) service.child.kill('SIGTERM');

@@ -15,7 +15,7 @@ import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { startLoad } from '../support/pets/pet-load.ts';
-import { end, KEY, type Process } from '../support/process/process.ts';
+import { end, FAULTY_CALLS, KEY, type Process } from '../support/process/process.ts';
 import { openSupervisor } from '../support/process/supervisor.ts';
 import { createRandom } from '../support/random.ts';
 import { PATIENT } from './scene.ts';
@@ -25,7 +25,6 @@ const CREATORS = 12;
 
 /** The timers of the services, as of PATIENT ones. */
 const FASTER = String(PATIENT);
-const FAULTY_CALLS = new URL('../support/process/faulty-calls.js', import.meta.url).href;
 
 const seed = Number(CASE ?? Date.now() % 1_000_000);
 

@@ -17,7 +17,7 @@ import type { TestContext } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Listener } from '../../src/core/http/handle-request.ts';
 import { parseAnswers } from '../support/http/answers.ts';
-import { listen, listenFor } from '../support/http/service.ts';
+import { listen, listenFor } from '../support/http/listen.ts';
 import { openWire } from '../support/http/wire.ts';
 
 export type Bench = Awaited<ReturnType<typeof openBench>>;
@@ -112,4 +112,18 @@ export async function openBench(t: TestContext, create: (listener: Listener) => 
     /** The responses that are held. */
     held,
   };
+}
+
+/** A case that opens what it needs. */
+export type Case = (t: TestContext) => void | Promise<void>;
+
+/** Returns the cases, each of which gets what is opened for it. */
+export function opening<Name extends string, Opened>(
+  cases: Readonly<Record<Name, (opened: Opened) => Promise<void>>>,
+  open: (t: TestContext) => Promise<Opened>,
+): Record<Name, Case> {
+  const entries = Object.entries<(opened: Opened) => Promise<void>>(cases).map(([name, run]) => {
+    return [name, async (t: TestContext) => run(await open(t))] as const;
+  });
+  return Object.fromEntries(entries) as Record<Name, Case>;
 }

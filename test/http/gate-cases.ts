@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { REQUEST_TIMEOUT } from '../../src/core/http/gate.ts';
 import { CHUNKED, EXPECT, requestOf } from '../support/http/requests.ts';
-import { LONG, type Bench } from './gate-bench.ts';
+import { LONG, openBench, opening, type Bench } from './gate-bench.ts';
 
 export const NOW = requestOf('GET /now');
 export const HELD = requestOf('GET /held');
@@ -19,10 +19,10 @@ const CONNECT = requestOf('CONNECT b:443');
 const chunked = (line: string): string => requestOf(line, [CHUNKED]);
 const NO_CHUNK = 'no size\r\n\r\n';
 
-type Case = (bench: Bench) => Promise<void>;
+type BenchCase = (bench: Bench) => Promise<void>;
 
 /** Sends bytes, ends all that is held, and compares what has come: its order shows the turns. */
-function sees(bytes: string, ...expected: readonly string[]): Case {
+function sees(bytes: string, ...expected: readonly string[]): BenchCase {
   return async (bench) => {
     const client = await bench.open(bytes);
     await bench.release();
@@ -37,7 +37,7 @@ async function sendUnread(client: Awaited<ReturnType<Bench['open']>>, more: stri
   assert.equal(client.serverSide.bytesRead, bytesRead);
 }
 
-export const GATE_CASES = {
+const CASES = {
   'Requests that come together are served one after the other': async (bench) => {
     const client = await bench.open(NOW + HELD + NOW + HELD + NOW);
     assert.deepEqual([bench.served, client.seen()], [['/now', '/held'], ['now']]);
@@ -279,7 +279,11 @@ export const GATE_CASES = {
     await bench.release();
     assert.deepEqual(client.seen(), ['held', 'now']);
   },
-} as const satisfies Readonly<Record<string, Case>>;
+} as const satisfies Readonly<Record<string, BenchCase>>;
+
+/** The cases for a gate: those of a server that is made so. */
+export const gateCases = (create: Parameters<typeof openBench>[1]) =>
+  opening(CASES, (t) => openBench(t, create));
 
 /** What node:http reports of a request that is late. */
 export function late(): Error {

@@ -6,21 +6,9 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { ClientGoneError, readBody } from '../../src/core/http/request-body.ts';
 import { createRouter } from '../../src/core/http/router.ts';
-import { openBench } from './gate-bench.ts';
-import { GATE_CASES } from './gate-cases.ts';
-import { LISTENER_CASES, runListenerCase } from './listener-cases.ts';
-import { importHttp } from './modules.ts';
-import { SERVER_CASES } from './server-cases.ts';
+import { HTTP_CASES } from './cases.ts';
 
-const http = await importHttp();
-
-for (const [name, run] of Object.entries(SERVER_CASES)) test(name, (t) => run(t, http));
-for (const [name, run] of Object.entries(GATE_CASES)) {
-  test(name, async (t) => run(await openBench(t, http.createPlainServer)));
-}
-for (const [name, run] of Object.entries(LISTENER_CASES)) {
-  test(name, (t) => runListenerCase(t, http, run));
-}
+for (const [name, run] of Object.entries(HTTP_CASES)) test(name, (t) => run(t));
 
 test('Operations of one path that need different API keys are refused', () => {
   const operations = ([true, 'figures'] as const).map((needsKey) => {

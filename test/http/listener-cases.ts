@@ -7,11 +7,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Exchange, Policy } from '../../src/core/http/handle-request.ts';
+import { createListener, type Exchange, type Policy } from '../../src/core/http/handle-request.ts';
+import { HttpError } from '../../src/core/http/http-error.ts';
+import { textResponse } from '../../src/core/http/http-response.ts';
+import { createPlainServer } from '../../src/core/http/http-server.ts';
 import type { Operation } from '../../src/core/http/operation.ts';
 import { CHUNKED, EXPECT } from '../support/http/requests.ts';
-import { openBench } from './gate-bench.ts';
-import type { Http } from './modules.ts';
+import { openBench, opening } from './gate-bench.ts';
 
 const KEYS = [
   { digest: 'of owner-key', name: 'owner', right: undefined },
@@ -24,8 +26,7 @@ const LONG = 'x'.repeat(9_000_000);
 type Doors = Awaited<ReturnType<typeof openDoors>>;
 
 /** Serves the API of doors. */
-async function openDoors(t: TestContext, http: Http) {
-  const { createListener, createPlainServer, HttpError, textResponse } = http;
+async function openDoors(t: TestContext) {
   const text = (body: string) => textResponse(200, 'text/plain', body);
   const operation = (
     line: `${Operation['method']} ${string}`,
@@ -123,10 +124,12 @@ function trailed(line: string, fields: number): string {
   return ask(line, [CHUNKED], `1\r\na\r\n0\r\n${'a:\r\n'.repeat(fields)}\r\n`);
 }
 
-type Case = (doors: Doors) => Promise<void>;
+type DoorsCase = (doors: Doors) => Promise<void>;
 
 /** Sends each request on a connection of its own, and looks for each text in what comes. */
-function sees(...rows: readonly (readonly [bytes: string, ...parts: readonly string[]])[]): Case {
+function sees(
+  ...rows: readonly (readonly [bytes: string, ...parts: readonly string[]])[]
+): DoorsCase {
   return async (doors) => {
     for (const [bytes, ...parts] of rows) {
       const seen = await doors.exchange(bytes);
@@ -137,7 +140,7 @@ function sees(...rows: readonly (readonly [bytes: string, ...parts: readonly str
   };
 }
 
-export const LISTENER_CASES = {
+const CASES = {
   'A header of 255 fields is served, and one of more is 431, whatever follows': sees(
     [ask('GET /open', MANY), ' 200 '],
     [ask('GET /open', [...MANY, 'a:']), ' 431 ', '"headers_too_large"', '255', CLOSE, '<closed>'],
@@ -358,9 +361,6 @@ export const LISTENER_CASES = {
     await doors.settle();
     assert.deepEqual([doors.exchanges, doors.failures], [[], []]);
   },
-} as const satisfies Readonly<Record<string, Case>>;
+} as const satisfies Readonly<Record<string, DoorsCase>>;
 
-/** Runs a case on the listener of some modules. */
-export async function runListenerCase(t: TestContext, http: Http, run: Case): Promise<void> {
-  await run(await openDoors(t, http));
-}
+export const LISTENER_CASES = opening(CASES, openDoors);

@@ -3,17 +3,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Duplex } from 'node:stream';
-import type { TestContext } from 'node:test';
+import { connectionsOf, createPlainServer, responsesOf } from '../../src/core/http/http-server.ts';
+import { lingeringClose } from '../../src/core/http/lingering-close.ts';
 import { requestOf } from '../support/http/requests.ts';
-import { openBench } from './gate-bench.ts';
-import type { Http } from './modules.ts';
-
-type Case = (t: TestContext, http: Http) => Promise<void>;
+import { openBench, type Case } from './gate-bench.ts';
 
 const MIB = 1 << 20;
 
 /** Begins a lingering close. Resolves when all that was written has gone out. */
-async function linger({ lingeringClose }: Http): Promise<Duplex> {
+async function linger(): Promise<Duplex> {
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   lingeringClose(socket);
   await once(socket, 'finish');
@@ -21,10 +19,7 @@ async function linger({ lingeringClose }: Http): Promise<Duplex> {
 }
 
 export const SERVER_CASES = {
-  'The server has the limits of time and connections, and checks them every second': async (
-    _t,
-    { createPlainServer },
-  ) => {
+  'The server has the limits of time and connections, and checks them every second': () => {
     const server = createPlainServer(() => undefined);
     const { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections } = server;
     // node:http has the interval as a property, which its types leave out.
@@ -36,7 +31,7 @@ export const SERVER_CASES = {
     const endless = createPlainServer(() => undefined, { timeout: Infinity });
     assert.equal(endless.timeout, 2 ** 31 - 1);
   },
-  'Each error of node:http gets an Error body with its code': async (t, { createPlainServer }) => {
+  'Each error of node:http gets an Error body with its code': async (t) => {
     const bench = await openBench(t, createPlainServer);
     for (const [bytes, status, code] of [
       ['nonsense\r\n\r\n', 400, 'malformed_request'],
@@ -55,10 +50,7 @@ export const SERVER_CASES = {
     assert.match(client.text(), /^HTTP\/1\.1 408 [^]*"request_timeout"/);
     assert.deepEqual(bench.served, []);
   },
-  'A last response arrives whole, although its client sends megabytes more': async (
-    t,
-    { createPlainServer },
-  ) => {
+  'A last response arrives whole, although its client sends megabytes more': async (t) => {
     const bench = await openBench(t, createPlainServer);
     const codes: (string | undefined)[] = [];
     bench.server.on('connection', (socket) =>
@@ -74,7 +66,7 @@ export const SERVER_CASES = {
     // All of it was read: what is unread would reset the connection.
     assert.ok(client.serverSide.bytesRead > 5 * MIB);
   },
-  'After a last response the parser gets nothing': async (t, { createPlainServer }) => {
+  'After a last response the parser gets nothing': async (t) => {
     const bench = await openBench(t, createPlainServer);
     let errors = 0;
     bench.server.on('clientError', () => (errors += 1));
@@ -82,32 +74,31 @@ export const SERVER_CASES = {
     await client.send('nonsense\r\n\r\n');
     assert.deepEqual([errors, client.seen()], [0, ['now', 'closed']]);
   },
-  'The open connections of a server are known': async (t, http) => {
-    const bench = await openBench(t, http.createPlainServer);
+  'The open connections of a server are known': async (t) => {
+    const bench = await openBench(t, createPlainServer);
     const client = await bench.open();
     await bench.open();
-    assert.equal(http.connectionsOf(bench.server).size, 2);
+    assert.equal(connectionsOf(bench.server).size, 2);
     client.close();
     await bench.settle();
-    assert.equal(http.connectionsOf(bench.server).size, 1);
+    assert.equal(connectionsOf(bench.server).size, 1);
     // No request is kept in memory once its response has gone out.
     await bench.open(requestOf('GET /held'));
-    const latest = () => [...http.responsesOf(bench.server).values()];
+    const latest = () => [...responsesOf(bench.server).values()];
     assert.deepEqual(latest(), ['none', bench.held[0]]);
     await bench.release();
     assert.deepEqual(latest(), ['none', 'sent']);
   },
   'A lingering close discards 8 MiB, and ends after 2 s without a byte, or after 20 s': async (
     t,
-    http,
   ) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const full = await linger(http);
+    const full = await linger();
     full.emit('data', Buffer.alloc(8 * MIB - 1));
     assert.equal(full.isPaused(), false);
     full.emit('data', Buffer.alloc(1));
     assert.equal(full.isPaused(), true);
-    const sends = await linger(http);
+    const sends = await linger();
     for (let second = 1; second < 20; second += 1) {
       sends.emit('data', Buffer.alloc(1));
       t.mock.timers.tick(1000);
@@ -116,7 +107,7 @@ export const SERVER_CASES = {
     sends.emit('data', Buffer.alloc(1));
     t.mock.timers.tick(1000);
     assert.equal(sends.destroyed, true);
-    const silent = await linger(http);
+    const silent = await linger();
     for (const isDestroyed of [false, true]) {
       t.mock.timers.tick(1000);
       assert.equal(silent.destroyed, isDestroyed);

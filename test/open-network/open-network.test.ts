@@ -7,22 +7,13 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
+import { createHttpServer } from '../../src/extras/open-network/open-network-server.ts';
 import { LONG, openBench } from '../http/gate-bench.ts';
-import { GATE_CASES, HELD, NOW } from '../http/gate-cases.ts';
+import { HELD, NOW } from '../http/gate-cases.ts';
 import { requestOf } from '../support/http/requests.ts';
-import { importOpenNetwork } from './modules.ts';
-import { STALLED_CASES } from './stalled-cases.ts';
-import { TURN_CASES } from './turn-cases.ts';
+import { OPEN_NETWORK_CASES } from './cases.ts';
 
-const extra = await importOpenNetwork();
-
-for (const [name, run] of Object.entries(GATE_CASES)) {
-  test(name, async (t) => run(await openBench(t, extra.createHttpServer)));
-}
-
-for (const [name, run] of Object.entries({ ...TURN_CASES, ...STALLED_CASES })) {
-  test(name, (t) => run(t, extra));
-}
+for (const [name, run] of Object.entries(OPEN_NETWORK_CASES)) test(name, (t) => run(t));
 
 test('Habit: the handle of a socket knows how much of a long write the kernel has not accepted', async (t) => {
   const bench = await openBench(t, createServer);
@@ -47,7 +38,7 @@ test('If the parser does not stop, requests wait in the queue of the core, and t
   t.after(() => Reflect.deleteProperty(Duplex.prototype, 'parser'));
   const logged: unknown[] = [];
   const bench = await openBench(t, (listener) =>
-    extra.createHttpServer(listener, {}, (...entry) => logged.push(entry)),
+    createHttpServer(listener, {}, (...entry) => logged.push(entry)),
   );
   const event = 'The parser of this Node.js does not stop, so pipelined requests are queued';
   assert.deepEqual(logged, [['warn', event]]);

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
+import { createPlainServer, responsesOf } from '../../src/core/http/http-server.ts';
 import { LIMITS, type Limits } from '../../src/core/http/limits.ts';
-import type { OpenNetwork } from './modules.ts';
+import { closeStalledConnections } from '../../src/extras/open-network/stalled-connections.ts';
+import type { Case } from '../http/gate-bench.ts';
 
 /** A socket, as far as it is looked at. */
 class WatchedSocket extends EventEmitter {
@@ -18,30 +20,14 @@ class WatchedSocket extends EventEmitter {
   readonly _handle = { writeQueueSize: 0 };
   /** How often something was written, to see whether the client is still there. */
   probes = 0;
-  isHeld = false;
   isDestroyed = false;
   closedAt: number | undefined;
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    super();
-    this.#now = now;
-  }
+  isPaused = (): boolean => false;
+  readonly pause = (): this => this;
+  readonly resume = (): this => this;
 
   override listenerCount(): number {
     return this.isGivenAway ? 0 : 1;
-  }
-
-  isPaused(): boolean {
-    return this.isHeld;
-  }
-
-  pause(): this {
-    return this;
-  }
-
-  resume(): this {
-    return this;
   }
 
   write(): void {
@@ -50,20 +36,19 @@ class WatchedSocket extends EventEmitter {
 
   destroy(): void {
     this.isDestroyed = true;
-    this.closedAt ??= this.#now() / 1000;
+    this.closedAt ??= performance.now() / 1000;
     this.emit('close');
   }
 
   /** The first call of a lingering close, which ends when the client closes its side. */
   end(): void {
-    this.closedAt ??= this.#now() / 1000;
+    this.closedAt ??= performance.now() / 1000;
     this.writable = false;
   }
 }
 
 /** Watches sockets of a server, on a clock that `pass` moves by seconds. */
-function watch(t: TestContext, extra: OpenNetwork, limits: Partial<Limits> = {}) {
-  const { closeStalledConnections, responsesOf, createPlainServer } = extra;
+function watch(t: TestContext, limits: Partial<Limits> = {}) {
   let second = 0;
   let check = (): void => assert.fail('Nothing is checked');
   const sockets: WatchedSocket[] = [];
@@ -82,7 +67,7 @@ function watch(t: TestContext, extra: OpenNetwork, limits: Partial<Limits> = {})
   return {
     server,
     connect(): WatchedSocket {
-      const socket = new WatchedSocket(() => 1000 * second);
+      const socket = new WatchedSocket();
       sockets.push(socket);
       responses.set(socket, 'none');
       socket.once('close', () => responses.delete(socket));
@@ -109,19 +94,17 @@ function watch(t: TestContext, extra: OpenNetwork, limits: Partial<Limits> = {})
   };
 }
 
-type Case = (t: TestContext, extra: OpenNetwork) => void;
-
 export const STALLED_CASES = {
-  'A connection that does not take its response is closed after a minute': (t, extra) => {
-    const { connect, request, pass } = watch(t, extra);
+  'A connection that does not take its response is closed after a minute': (t) => {
+    const { connect, request, pass } = watch(t);
     const socket = connect();
     request(socket);
     // What is only queued is no progress.
     pass(100, () => (socket.bytesWritten = socket._handle.writeQueueSize += 10));
     assert.equal(socket.closedAt, 62);
   },
-  'A connection that takes a byte every minute stays': (t, extra) => {
-    const { connect, request, pass } = watch(t, extra);
+  'A connection that takes a byte every minute stays': (t) => {
+    const { connect, request, pass } = watch(t);
     const socket = connect();
     request(socket);
     pass(300, (second) => (socket._handle.writeQueueSize = -Math.floor(second / 60)));
@@ -129,23 +112,22 @@ export const STALLED_CASES = {
   },
   'A connection on which no request comes is closed after 76 s, or 66 s if nothing was sent': (
     t,
-    extra,
   ) => {
-    const { connect, pass } = watch(t, extra);
+    const { connect, pass } = watch(t);
     const [begun, unused] = [connect(), connect()];
     unused.bytesRead = 0;
     pass(100);
     assert.deepEqual([begun.closedAt, unused.closedAt], [76, 66]);
   },
-  'A limit of 0 is no limit': (t, extra) => {
-    const { connect, request, pass, closed } = watch(t, extra, { timeout: 0, keepAliveTimeout: 0 });
+  'A limit of 0 is no limit': (t) => {
+    const { connect, request, pass, closed } = watch(t, { timeout: 0, keepAliveTimeout: 0 });
     connect();
     request(connect());
     pass(300);
     assert.deepEqual(closed(), []);
   },
-  'A request in time begins a new time, and so does the end of its response': (t, extra) => {
-    const { connect, request, pass } = watch(t, extra);
+  'A request in time begins a new time, and so does the end of its response': (t) => {
+    const { connect, request, pass } = watch(t);
     const socket = connect();
     let end = (): void => undefined;
     pass(70);
@@ -157,24 +139,24 @@ export const STALLED_CASES = {
     pass(10);
     assert.equal(socket.closedAt, 197);
   },
-  'A connection that another program has taken stays': (t, extra) => {
-    const { connect, pass } = watch(t, extra);
+  'A connection that another program has taken stays': (t) => {
+    const { connect, pass } = watch(t);
     const socket = connect();
     socket.isGivenAway = true;
     pass(300);
     assert.equal(socket.closedAt, undefined);
   },
-  'A connection that is not read is written to, which shows a reset': (t, extra) => {
-    const { connect, pass } = watch(t, extra);
+  'A connection that is not read is written to, which shows a reset': (t) => {
+    const { connect, pass } = watch(t);
     const [held, read, ended] = [connect(), connect(), connect()];
-    held.isHeld = ended.isHeld = true;
+    held.isPaused = ended.isPaused = () => true;
     ended.writable = false;
     pass(3);
     assert.deepEqual([held.probes, read.probes, ended.probes], [3, 0, 0]);
   },
   'If all are taken but a part, an unused one goes first, that without progress for the longest time':
-    (t, extra) => {
-      const { server, connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
+    (t) => {
+      const { server, connect, request, pass, closed } = watch(t, { maxConnections: 64 });
       const sockets = Array.from({ length: 62 }, connect);
       // Not these: one has a response to get, another program has taken one.
       request(sockets[0]!);
@@ -207,13 +189,12 @@ export const STALLED_CASES = {
     },
   'After connections that came together, the check frees places, one of each 32 and at least one': (
     t,
-    extra,
   ) => {
     for (const [maxConnections, gone] of [
       [64, [0, 1]],
       [29, [0]],
     ] as const) {
-      const { connect, pass, closed } = watch(t, extra, { maxConnections });
+      const { connect, pass, closed } = watch(t, { maxConnections });
       const sockets = Array.from({ length: maxConnections }, connect);
       pass(1);
       assert.deepEqual(closed(), []);
@@ -223,8 +204,8 @@ export const STALLED_CASES = {
       assert.ok(gone.every((i) => sockets[i]!.isDestroyed));
     }
   },
-  'If all are taken but a part, the slowest reader goes before an idle connection': (t, extra) => {
-    const { connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
+  'If all are taken but a part, the slowest reader goes before an idle connection': (t) => {
+    const { connect, request, pass, closed } = watch(t, { maxConnections: 64 });
     const sockets = Array.from({ length: 62 }, connect);
     const [idle, waiting, honest, ...slow] = sockets as [WatchedSocket, ...WatchedSocket[]];
     request(idle)();
@@ -248,14 +229,13 @@ export const STALLED_CASES = {
   },
   'If it is not known how slow readers are, one of them goes if there are more than idle ones': (
     t,
-    extra,
   ) => {
     for (const [readers, gone] of [
       [30, 30],
       [31, 1],
       [32, 1],
     ] as const) {
-      const { connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
+      const { connect, request, pass, closed } = watch(t, { maxConnections: 64 });
       const sockets = Array.from({ length: 62 }, connect);
       for (const socket of sockets.slice(0, readers)) request(socket);
       for (const socket of sockets.slice(readers)) request(socket)();
@@ -267,12 +247,12 @@ export const STALLED_CASES = {
       assert.deepEqual(closed(), [gone]);
     }
   },
-  'If most connections are new, an idle one stays': (t, extra) => {
+  'If most connections are new, an idle one stays': (t) => {
     for (const [idle, gone] of [
       [31, []],
       [32, [0]],
     ] as const) {
-      const { connect, request, pass, closed } = watch(t, extra, { maxConnections: 64 });
+      const { connect, request, pass, closed } = watch(t, { maxConnections: 64 });
       const sockets = Array.from({ length: idle }, connect);
       for (const socket of sockets) request(socket)();
       pass(2);

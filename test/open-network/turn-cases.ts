@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { openBench } from '../http/gate-bench.ts';
+import { createHttpServer } from '../../src/extras/open-network/open-network-server.ts';
+import { parserStops } from '../../src/extras/open-network/parser.ts';
+import { openBench, type Case } from '../http/gate-bench.ts';
 import { HELD, late, NOW } from '../http/gate-cases.ts';
 import { requestOf } from '../support/http/requests.ts';
-import type { OpenNetwork } from './modules.ts';
-
-type Case = (t: TestContext, extra: OpenNetwork) => Promise<void>;
 
 /** Opens a bench that counts what node:http has parsed, on a clock that the test moves. */
-async function openCounting(t: TestContext, { createHttpServer }: OpenNetwork) {
+async function openCounting(t: TestContext) {
   let now = 0;
   t.mock.method(performance, 'now', () => now);
   const bench = await openBench(t, createHttpServer);
@@ -24,9 +23,9 @@ const BODY = requestOf('GET /now', [], 'x');
 const GRACE_MS = 5000;
 
 export const TURN_CASES = {
-  'The parser of this Node stops, and the log says nothing': async (_t, extra) => {
-    assert.ok(extra.parserStops());
-    extra.createHttpServer(
+  'The parser of this Node stops, and the log says nothing': () => {
+    assert.ok(parserStops());
+    createHttpServer(
       () => undefined,
       {},
       () => assert.fail(),
@@ -35,9 +34,8 @@ export const TURN_CASES = {
 
   'reading → waiting: the request behind one in progress is parsed, the rest stays bytes': async (
     t,
-    extra,
   ) => {
-    const bench = await openCounting(t, extra);
+    const bench = await openCounting(t);
     const client = await bench.open(HELD + NOW.repeat(500));
     assert.deepEqual([bench.served, bench.parsed()], [['/held'], 2]);
     await bench.release();
@@ -49,8 +47,8 @@ export const TURN_CASES = {
   },
 
   'waiting → kept → parsing → kept: behind a request that was served in its turn all stays bytes, but its body':
-    async (t, extra) => {
-      const bench = await openCounting(t, extra);
+    async (t) => {
+      const bench = await openCounting(t);
       // The second one is in progress in its turn; and the third one, of which only bytes waited.
       for (const [before, served, parsed] of [
         [NOW, 2, 2],
@@ -92,12 +90,9 @@ export const TURN_CASES = {
       assert.deepEqual(client.seen(), all);
     },
 
-  'reading → waiting: behind a last response one request is parsed, and none served': async (
-    t,
-    extra,
-  ) => {
+  'reading → waiting: behind a last response one request is parsed, and none served': async (t) => {
     for (const last of ['GET /held?last', 'GET /now?last']) {
-      const bench = await openCounting(t, extra);
+      const bench = await openCounting(t);
       const client = await bench.open(requestOf(last, [], 'x') + NOW.repeat(500));
       await bench.release();
       assert.deepEqual([bench.served.length, bench.parsed()], [1, 2]);
@@ -107,7 +102,6 @@ export const TURN_CASES = {
 
   'reading → waiting: a connection is served once in an iteration, and then takes turns': async (
     t,
-    extra,
   ) => {
     // Of the line 64 are served in an iteration, or what takes a millisecond.
     for (const [ms, fromLine] of [
@@ -115,7 +109,7 @@ export const TURN_CASES = {
       [0.1, 10],
       [1, 1],
     ] as const) {
-      const bench = await openCounting(t, extra);
+      const bench = await openCounting(t);
       bench.server.prependListener('request', () => bench.pass(ms));
       let isOver = false;
       let most = 0;
@@ -136,9 +130,8 @@ export const TURN_CASES = {
 
   'waiting → reading: connections are served in the order of waiting, one request of each': async (
     t,
-    extra,
   ) => {
-    const bench = await openCounting(t, extra);
+    const bench = await openCounting(t);
     const targets = ['/now?a', '/now?b', '/now?c', '/now?d', '/now?e'];
     for (const target of targets) await bench.open(HELD + requestOf(`GET ${target}`).repeat(20));
     bench.served.length = 0;
@@ -150,11 +143,8 @@ export const TURN_CASES = {
     assert.deepEqual(bench.served, inTurn);
   },
 
-  'waiting → reading: what was read meanwhile is parsed, wherever a read was cut': async (
-    t,
-    extra,
-  ) => {
-    const bench = await openCounting(t, extra);
+  'waiting → reading: what was read meanwhile is parsed, wherever a read was cut': async (t) => {
+    const bench = await openCounting(t);
     const posts = Array.from({ length: 40 }, (_, i) =>
       requestOf('POST /body', [], 'x'.repeat(i + 1)),
     );
@@ -167,9 +157,8 @@ export const TURN_CASES = {
 
   'waiting → reading: in its turn a connection is read, although nobody reads the body': async (
     t,
-    extra,
   ) => {
-    const bench = await openCounting(t, extra);
+    const bench = await openCounting(t);
     // More than are served in one iteration: some wait for their turn, and are held until then.
     const clients = [];
     for (let i = 0; i < 2 * 65; i += 1) {
@@ -184,11 +173,8 @@ export const TURN_CASES = {
     assert.ok(clients.every(({ serverSide }) => serverSide.destroyed));
   },
 
-  'A request is late only some time after the service began to read its connection': async (
-    t,
-    extra,
-  ) => {
-    const bench = await openCounting(t, extra);
+  'A request is late only some time after the service began to read its connection': async (t) => {
+    const bench = await openCounting(t);
     const expected = [
       // Since it was opened, and since its turn came.
       ['', GRACE_MS, ['now']],

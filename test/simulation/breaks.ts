@@ -5,18 +5,8 @@
  * Without --all a break meets only the faults that are known to catch it.
  */
 
-import type { StoredPet } from '../../src/core/pets/pet.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../../src/core/pets/pet-store.ts';
-import { CommitQueue } from '../../src/core/store/commit-queue.ts';
-import { DataFile } from '../../src/core/store/data-file.ts';
-import { FileStore } from '../../src/core/store/file-store.ts';
-import { firstLine, type Chain, type Word } from '../../src/core/store/format.ts';
-import { IdempotencyKeys } from '../../src/core/store/idempotency-keys.ts';
-import { PetTable } from '../../src/core/store/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
-import { inClass, type Change } from '../support/replaced-method.ts';
-import * as broken from './broken-disks.ts';
-import { without, type Search } from './broken-disks.ts';
+import type { Slip } from '../support/slips.ts';
 import {
   liveAndKill,
   liveAndStop,
@@ -29,6 +19,9 @@ import type { Operation } from './life.ts';
 import * as meddling from './meddling.ts';
 import { Simulation, type Cases } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
+
+/** Looks for a break, and resolves with the complaints of the first case that catches it. */
+type Search = () => Promise<readonly string[]>;
 
 function by(casesOf: () => Cases): Search {
   return async () => {
@@ -78,149 +71,146 @@ const byMemory = (lasts: 'once' | 'for ever', inRepair: boolean): Search =>
 /** By another program that does this. */
 const byMeddling = (what: string): Search => by(() => meddling.meddleEverywhere(what));
 
-/** Both changes at the same time. */
-const both =
-  (one: Change, other: Change): Change =>
-  (search) =>
-    one(() => other(search));
+const FILE = 'core/store/data-file.js';
+const REPLACE = 'core/store/replace-file.js';
+const START = 'core/store/start.js';
+const STORE = 'core/store/file-store.js';
+const DISK = 'core/store/disk.js';
+const KEYED = 'core/store/keyed-creates.js';
+const KEYS = 'core/store/idempotency-keys.js';
 
-const withoutKeys = inClass(CommitQueue<object, unknown>, 'add', (add) => (item, bytes) => {
-  return add({ ...(item as object), key: undefined }, bytes);
-});
+/** The sync of a commit, and what follows it. */
+const SYNC_LINE = 'await this.#file.sync();\n            const before';
+const FOLDER_LINE = 'await disk.syncDirectory(dirname(path))';
 
-/** A create whose outcome is unknown is reported as refused. */
-const hideDoubt =
-  <Args extends unknown[]>(create: (...args: Args) => Promise<unknown>) =>
-  (...args: Args): Promise<unknown> =>
-    create(...args).catch((error: unknown) => {
-      throw error instanceof OutcomeUnknownError ? new StoreUnavailableError('A break') : error;
-    });
-
-/**
- * Leaves out looks: by their number in each commit, which begins with room in memory and ends with
- * its write and sync; 0 for those outside of one.
- */
-function skipLook(which: number): Change {
-  let looks = 0;
-  let isCommit = false;
-  const reserve = inClass(PetTable, 'reserve', (reserve) => (pets: readonly StoredPet[]) => {
-    looks = 0;
-    isCommit = true;
-    reserve(pets);
-  });
-  const append = inClass(DataFile, 'append', (append) => async (lines: string) => {
-    return append(lines).finally(() => (isCommit = false));
-  });
-  const check = inClass(DataFile, 'check', (check) => async (end?: Chain) => {
-    looks += 1;
-    return (isCommit ? looks : 0) === which ? ('ours' as const) : check(end);
-  });
-  return both(reserve, both(append, check));
+function catches(search: Search, slips: Readonly<Record<string, Slip>>) {
+  return { search, slips };
 }
 
-/** The write of a word into the first line. */
-const writeOf = (word: Word): RegExp =>
-  new RegExp(`; write \\S+pets\\.json \\${String(firstLine(word))}`);
-
-const cleanAtClose = inClass(DataFile, 'close', (close, self) => async () => {
-  await self.markClean().catch(() => undefined);
-  return close();
-});
-
-type Break = readonly [what: string, search: Search];
-
-const searches: Search[] = [];
-
-function catches(search: Search, breaks: Readonly<Record<string, Change>>): readonly Break[] {
-  searches.push(search);
-  return Object.entries(breaks).map(([what, change]) => [what, () => change(search)]);
-}
-
-export const BREAKS: readonly Break[] = [
-  ...catches(byCrash(liveShortly), {
-    'does not sync its file': without(/; sync \S+pets\.json$/),
-    'does not sync a new file': without(/; sync \S+unfinished\S+$/),
-    'does not sync the folder': without(/; syncDirectory/),
-    'does not sync the folder above a new one': without(/; syncDirectory \/$/),
-    'gives a new file its name before its sync': broken.syncLate(/unfinished/, /^(link|rename)$/),
-    'acknowledges a create before the sync': broken.syncLate(/pets\.json$/, /^(write|close)/),
-    'does not say that its file is in use': without(writeOf('in use')),
+export const BREAKS = [
+  catches(byCrash(liveShortly), {
+    'does not sync its file': [FILE, SYNC_LINE, 'const before'],
+    'does not sync a new file': [REPLACE, 'await file.sync();', ''],
+    'does not sync the folder': [REPLACE, FOLDER_LINE, '', DISK, FOLDER_LINE, 'true'],
+    'does not sync the folder above a new one': [DISK, 'folder !== dirname(folder)', 'false'],
+    'gives a new file its name before its sync': [
+      REPLACE,
+      'await file.sync();',
+      '',
+      REPLACE,
+      'file.renamed?.(path);',
+      'await file.sync();',
+    ],
+    'acknowledges a create before the sync': [
+      FILE,
+      SYNC_LINE,
+      'const before',
+      FILE,
+      'this.#write(bytes, end);',
+      'await this.#file.sync(); this.#write(bytes, end);',
+    ],
+    'does not say that its file is in use': [FILE, "this.#write(firstLine('in use'), 0);", ''],
   }),
-  ...catches(byTornStart, { 'does not cut off what is torn': without(/; truncate/) }),
-  ...catches(byCrash(liveInDoubt), {
-    'writes commits without their keys': withoutKeys,
-    'finds no keys': inClass(IdempotencyKeys, 'find', () => () => undefined),
+  catches(byTornStart, {
+    'does not cut off what is torn': [FILE, 'this.#identity.sizeBytes > this.sizeBytes', 'false'],
   }),
-  ...catches(byFault(liveInDoubt, SYNC), {
-    'writes a new file without the keys': inClass(
-      IdempotencyKeys,
-      'entries',
-      () => function* () {},
-    ),
-    'writes a new file without the commit in doubt': without(/write \S+unfinished\S+ ,/),
+  catches(byCrash(liveInDoubt), {
+    'writes commits without their keys': [STORE, 'creates.map(({ key }) => key)', '[]'],
+    'finds no keys': [KEYS, 'held === undefined || held.endsAt <= this.#clock.now()', 'true'],
   }),
-  ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retrying('sync') }),
+  catches(byFault(liveInDoubt, SYNC), {
+    'writes a new file without the keys': [KEYS, 'if (endsAt > now)', 'if (false)'],
+    'writes a new file without the commit in doubt': [STORE, 'doubt: doubt?.lines,', ''],
+  }),
+  catches(byFault(liveOnce, SYNC), {
+    'retries a failed sync': [
+      FILE,
+      SYNC_LINE,
+      'await this.#file.sync().catch(() => this.#file.sync()); const before',
+    ],
+  }),
   // The sync fails, and a look at the content, and the new file.
-  ...catches(byFault(liveAndKill, { ...SYNC, lasts: 3 }), {
-    'does not write the last commit again at a start': without(/^; write \S+pets\.json /),
+  catches(byFault(liveAndKill, { ...SYNC, lasts: 3 }), {
+    'does not write the last commit again': [FILE, 'this.#write(commit, lastCommitAt);', ''],
   }),
-  ...catches(byFault(liveOnce, FOLDER_SYNC), {
-    'takes a failed sync of a folder for one that succeeded': broken.ignoreFailedFolderSync,
-    'retries a failed sync of a folder': broken.retrying('syncDirectory'),
+  catches(byFault(liveOnce, FOLDER_SYNC), {
+    'ignores a failed sync of a folder': [REPLACE, FOLDER_LINE, `${FOLDER_LINE}.catch(() => true)`],
+    'retries a failed sync of a folder': [
+      REPLACE,
+      FOLDER_LINE,
+      `${FOLDER_LINE}.catch(() => disk.syncDirectory(dirname(path)))`,
+    ],
   }),
-  ...catches(byFault(liveOnce, WRITE), {
-    'does not roll back a failed commit': without(/; truncate|^truncate \S+; write \S+ \]\n/),
-    'does not write the bracket of a roll-back': without(/^truncate \S+; write \S+ \]\n/),
-    'does not sync a roll-back': without(/^write \S+pets\.json \]\n; sync/),
+  catches(byFault(liveOnce, WRITE), {
+    'does not roll back a failed commit': [
+      FILE,
+      'return this.#rollBack(cause);',
+      "return { kind: 'rolled back', cause };",
+    ],
+    'writes no bracket after a roll-back': [FILE, 'this.#write(FILE_END, this.#chain.end);', ''],
+    'does not sync a roll-back': [FILE, 'await this.#file.sync();\n            // If', '// If'],
   }),
-  ...catches(byFault(liveOnce, { ...WRITE, kind: 'half' }), {
-    'does not cut off a failed commit': without(/; truncate/),
-    'takes half of a commit for all of it': broken.ignoreShortWrites,
+  catches(byFault(liveOnce, { ...WRITE, kind: 'half' }), {
+    'does not cut off a failed commit': [FILE, 'await this.#file.truncate(this.sizeBytes);', ''],
+    'takes half of a commit for all of it': [FILE, 'if (count < bytes.length)', 'if (false)'],
   }),
-  ...catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
-    'reports a create as refused if its sync failed': inClass(FileStore, 'create', hideDoubt),
-    'reports a create with a key as refused if its sync failed': inClass(
-      FileStore,
-      'createOnce',
-      hideDoubt,
-    ),
+  catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
+    'reports a create in doubt as refused': [STORE, 'error: this.#unknown()', 'error: closed()'],
+    'reports a create with a key in doubt as refused': [
+      KEYED,
+      'throw (isRefused ? this.#doubtOf(key) : undefined) ?? error;',
+      "throw new StoreUnavailableError('A break');",
+    ],
   }),
-  ...catches(byMemory('for ever', true), {
-    'says that its file is clean while it has to repair it': cleanAtClose,
+  catches(byMemory('for ever', true), {
+    'says that its file is clean while it has to repair it': [
+      FILE,
+      'await this.#file.close();',
+      'await this.markClean().catch(() => undefined); await this.#file.close();',
+    ],
   }),
-  ...catches(by(meddling.startTwice), {
-    'does not lock its file': broken.lockNothing(/pets\.json$/),
-    'does not lock a new file before its name': broken.lockNothing(/unfinished/),
-    'does not compare the file that it has locked with the path': broken.blindForPath,
+  catches(by(meddling.startTwice), {
+    'does not lock its file': [START, 'await takeLock(deps, file);', ''],
+    'does not lock a new file before its name': [START, 'takeLock(deps, newFile),', 'undefined,'],
+    'does not compare the file that it has locked with the path': [
+      START,
+      'isSameFile(disk.stat(path), file.stat())',
+      'true',
+      FILE,
+      'there = disk.stat(path);',
+      'there = { ...this.#file.stat(), links: 1 };',
+    ],
   }),
-  ...catches(byMeddling('the data file is removed'), { 'does not look after a sync': skipLook(2) }),
-  ...catches(byMeddling('the first pet is changed in its place'), {
-    'does not look before a write': skipLook(1),
-    'compares no time': broken.changeStat({ changedAt: 0n }),
-    'counts a changed file as the data file': inClass(DataFile, 'isThere', () => () => true),
+  catches(byMeddling('the data file is removed'), {
+    'does not look after a sync': [FILE, 'await this.check(next)', "'ours'"],
   }),
-  ...catches(byMeddling('the last pet is changed in its place'), {
-    'notes the time behind the sync': broken.noteLate,
-    'does not compare the commit that it has just written': inClass(
-      DataFile,
-      'check',
-      (check) => () => check(),
-    ),
+  catches(byMeddling('the first pet is changed in its place'), {
+    'does not look before a write': [STORE, "await this.#repairUnlessOurs('check');", ''],
+    'compares no time': [FILE, 'there.changedAt === this.#known.changedAt', 'true'],
+    'counts a changed file as the data file': [FILE, "this.#look() === 'ours'", 'true'],
   }),
-  ...catches(byMeddling('the data file is cut'), {
-    'does not notice a hole before a commit': broken.ignoreHoles,
+  catches(byMeddling('the last pet is changed in its place'), {
+    'notes the time too late': [FILE, 'const before = this', 'this.#note(); const before = this'],
+    'does not compare the commit that it has written': [FILE, 'this.check(next)', 'this.check()'],
   }),
-  ...catches(byMeddling('the data file is replaced'), {
-    'does not look right before a rename': skipLook(0),
-    'reports pets as saved whose file is not synced': without(/; sync \S+unfinished\S+$/),
-    'starts beside a saved file': broken.hideSavedFiles,
-    'reports each stop as a success': inClass(FileStore, 'durability', () => () => 'data file'),
+  catches(byMeddling('the data file is cut'), {
+    'does not notice a hole before a commit': [FILE, '!before.equals(mark)', 'false'],
   }),
-  ...catches(byMemory('once', false), {
-    'does not reserve memory before it writes': inClass(PetTable, 'reserve', () => () => undefined),
+  catches(byMeddling('the data file is replaced'), {
+    'does not look before a rename': [STORE, '(await this.#ourFile(files)) !== there', 'false'],
+    'reports pets as saved whose file is not synced': [REPLACE, 'await file.sync();', ''],
+    'starts beside a saved file': [START, 'if (saved.length === 0)', 'if (true)'],
+    'reports each stop as a success': [
+      STORE,
+      "return state.name === 'ended' && state.saved !== undefined ? 'saved file' : 'memory'",
+      "return 'data file'",
+    ],
+  }),
+  catches(byMemory('once', false), {
+    'reserves no memory before it writes': [STORE, 'this.#tables.pets.reserve(commit.pets);', ''],
   }),
 ];
 
 export async function* searchSoundStore(): Cases {
-  for (const search of searches) yield search();
+  for (const { search } of BREAKS) yield search();
 }

@@ -43,33 +43,25 @@ export class Callers {
   readonly model: Model;
   /** What contradicts the model. */
   readonly complaints: string[] = [];
-  readonly #site: Site;
+  readonly site: Site;
   #petNumber = 0;
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(site: Site, model: Model) {
     this.model = model;
-    this.#site = site;
+    this.site = site;
   }
 
   async start(): Promise<void> {
-    await this.#site.start();
-    const [store] = this.#site.stores;
+    await this.site.start();
+    const [store] = this.site.stores;
     if (store === undefined) return;
-    const pets = await this.#site.readAll(store);
+    const pets = await this.site.readAll(store);
     if (pets === undefined) return;
     this.check(() => {
-      if (this.#site.startDecides) this.model.reopened(pets);
+      if (this.site.startDecides) this.model.reopened(pets);
       else this.model.read(pets);
     });
-  }
-
-  stop(): Promise<void> {
-    return this.#site.stop();
-  }
-
-  kill(): void {
-    this.#site.kill();
   }
 
   /** Creates pets with names of these lengths, all at the same time. */
@@ -90,14 +82,14 @@ export class Callers {
 
   /** Every client with a key sends its pet again, if it was acknowledged once. */
   retry(): Promise<void> {
-    const { clients } = this.model;
+    const { clients } = this.model.known;
     return this.#sendAll(() => clients.map((client) => this.#sendUntilAcknowledged(client)));
   }
 
   /** Compares what a read of this process shows with the model, and resolves with it. */
   async read(store: PetStore): Promise<readonly string[] | undefined> {
     const knownBefore = this.model.petCount;
-    const pets = await this.#site.readAll(store);
+    const pets = await this.site.readAll(store);
     if (pets !== undefined) this.check(() => this.model.read(pets, knownBefore));
     return pets;
   }
@@ -112,10 +104,10 @@ export class Callers {
 
   /** Sends all at the same time, if a process serves, and reads from every process. */
   async #sendAll(send: () => readonly Promise<void>[]): Promise<void> {
-    if (this.#site.stores.length === 0) return;
-    await this.#site.pass(PAUSE_MS);
+    if (this.site.stores.length === 0) return;
+    await this.site.pass(PAUSE_MS);
     await Promise.all(send());
-    for (const store of this.#site.stores) await this.read(store);
+    for (const store of this.site.stores) await this.read(store);
   }
 
   /** Creates of one turn share a commit: here the first has its own, and the others the next. */
@@ -125,15 +117,15 @@ export class Callers {
   }
 
   #storeAt(index: number): PetStore {
-    const { stores } = this.#site;
+    const { stores } = this.site;
     return stores[index % stores.length]!;
   }
 
   /** A pet unlike all others; with characters of two bytes, so that a torn write may split one. */
   #petOf(number: number, nameLength: number): NewPet {
     // A client of an earlier life may still send its own pet.
-    const { petCount, clients } = this.model;
-    const name = `${petCount}.${clients.length}.${number}-`.padEnd(nameLength, 'é');
+    const { petCount, known } = this.model;
+    const name = `${petCount}.${known.clients.length}.${number}-`.padEnd(nameLength, 'é');
     const status = (['available', 'pending', 'sold', undefined] as const)[number % 4];
     return { name, categoryId: 7n, status };
   }
@@ -154,14 +146,14 @@ export class Callers {
   #newClient(nameLength: number): KeyedClient {
     const pet = this.#petOf((this.#petNumber += 1), nameLength);
     const members = formatMembers(pet);
-    const key = requestKey(1000 * this.model.clients.length + this.#petNumber);
+    const key = requestKey(1000 * this.model.known.clients.length + this.#petNumber);
     const client = { key, pet, members, id: undefined };
     this.model.addClient(client);
     return client;
   }
 
   async #sendUntilAcknowledged(client: KeyedClient): Promise<void> {
-    for (let tried = 0; tried < this.#site.tries; tried += 1) {
+    for (let tried = 0; tried < this.site.tries; tried += 1) {
       this.model.sent(client.members);
       const atOnce = client.id === undefined ? 2 : 1;
       const sent = Array.from({ length: atOnce }, (_, index) =>
@@ -170,7 +162,7 @@ export class Callers {
       const failures = (await Promise.all(sent)).filter((error) => error !== undefined);
       if (failures.length < atOnce) return;
       this.#failed(client.members, failures);
-      await this.#site.pass(PAUSE_MS);
+      await this.site.pass(PAUSE_MS);
     }
   }
 
@@ -193,7 +185,7 @@ export class Callers {
     const read = Number(pet.id) > this.model.petCount ? this.read(store) : undefined;
     this.check(judge);
     await read;
-    for (const other of this.#site.stores) if (other !== store) await this.read(other);
+    for (const other of this.site.stores) if (other !== store) await this.read(other);
   }
 
   #expectKnown(error: unknown): void {
@@ -204,7 +196,7 @@ export class Callers {
   #failed(members: string, errors: readonly unknown[]): void {
     const isInDoubt = errors.some((error) => error instanceof OutcomeUnknownError);
     if (isInDoubt) this.model.unknown(members);
-    else this.model.refused(members);
+    else this.model.ended(members);
   }
 }
 
@@ -213,17 +205,17 @@ export async function liveShortly(callers: Callers): Promise<void> {
   await callers.start();
   await callers.create(3);
   await Promise.all([callers.create(400), callers.createOnce(3, 700)]);
-  callers.kill();
+  callers.site.kill();
   await callers.start();
   await callers.createOnce(300);
-  await callers.stop();
+  await callers.site.stop();
   await callers.start();
   await Promise.all([callers.retry(), callers.create(3, 3, 3)]);
   await callers.createOnce(250);
   await callers.create(5);
-  callers.kill();
+  callers.site.kill();
   await callers.start();
-  await callers.stop();
+  await callers.site.stop();
   await callers.start();
   await Promise.all([callers.retry(), callers.create(3)]);
 }
@@ -234,7 +226,7 @@ export async function liveAndStop(callers: Callers): Promise<void> {
   await callers.createOnce(3);
   await callers.create(3, 400);
   await callers.create(3);
-  await callers.stop();
+  await callers.site.stop();
 }
 
 /** Two commits and a kill, right after the second one, whatever became of it. */
@@ -242,7 +234,7 @@ export async function liveAndKill(callers: Callers): Promise<void> {
   await callers.start();
   await callers.create(3);
   await callers.create(3);
-  callers.kill();
+  callers.site.kill();
   await callers.start();
   await callers.create(3);
 }
@@ -259,11 +251,11 @@ export async function liveInDoubt(callers: Callers): Promise<void> {
   await callers.start();
   await callers.createOnce(3);
   await Promise.all([callers.create(3), callers.createOnce(3, 400)]);
-  callers.kill();
+  callers.site.kill();
   await callers.start();
   await callers.retry();
   await callers.createOnce(3);
-  await callers.stop();
+  await callers.site.stop();
   await callers.start();
   await callers.retry();
 }

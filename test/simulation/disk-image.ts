@@ -151,18 +151,12 @@ export function applyNames(
 export function applyChanges(content: Buffer, changes: readonly FileChange[]): Buffer {
   for (const { position, bytes } of changes) {
     const size = bytes ? Math.max(content.length, position + bytes.length) : position;
-    const result = resize(content, size);
+    const result = Buffer.alloc(size);
+    content.copy(result);
     bytes?.copy(result, position);
     content = result;
   }
   return content;
-}
-
-/** A copy with this size, filled up with zero bytes. */
-export function resize(content: Buffer, size: number): Buffer {
-  const result = Buffer.alloc(size);
-  content.copy(result);
-  return result;
 }
 
 function setFile(image: DiskImage, id: number, file: FileImage): DiskImage {

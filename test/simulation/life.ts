@@ -78,7 +78,7 @@ export class Life implements Site {
   /** Why the last start failed. */
   startError: unknown;
   #store: FileStore | undefined;
-  #lastVersion = -1;
+  #lastKnown: Knowledge | undefined;
   /** Ends when all reads have ended that began so far. */
   #reads: Promise<unknown> = Promise.resolve();
   readonly #options: LifeOptions;
@@ -210,9 +210,10 @@ export class Life implements Site {
     this.#reads = Promise.all([this.#reads, read]);
     if (this.disk.operations < (this.#options.keepsFrom ?? 0)) return;
     const isSame = this.moments.at(-1)?.image === this.disk.image;
-    if (isSame && isRead && this.#lastVersion === this.model.version) return;
-    this.#lastVersion = this.model.version;
-    const moment = { before, image: this.disk.image, known: this.model.knowledge() };
+    const { known } = this.model;
+    if (isSame && isRead && this.#lastKnown === known) return;
+    this.#lastKnown = known;
+    const moment = { before, image: this.disk.image, known };
     this.moments.push(moment);
     void read?.then((pets = []) => (moment.known = withRead(moment.known, pets)));
   }

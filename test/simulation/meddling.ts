@@ -167,7 +167,7 @@ async function falseReportsOf(
   { isClean, where, disk, model }: Life,
   isFaulty = false,
 ): Promise<readonly string[]> {
-  const known = model.knowledge();
+  const { known } = model;
   const image = worstEnd(disk.image, isFaulty);
   const has = (path: RegExp): boolean => missing(known.pets, image, path).length === 0;
   const complaints: string[] = [];
@@ -192,7 +192,7 @@ export async function tornFile(): Promise<Required<Pick<LifeOptions, 'image' | '
     await callers.create(30, 3);
     await callers.createOnce(3);
   });
-  const known = model.knowledge();
+  const { known } = model;
   const tail = Buffer.from(`,{"id":${known.pets.length + 1},"name":"${'x'.repeat(300)}`);
   disk.edit(DATA_FILE, (content) => Buffer.concat([content.subarray(0, -2), tail]));
   return { image: disk.image, known };

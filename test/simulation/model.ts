@@ -36,93 +36,76 @@ const NOTHING: Knowledge = { pets: [], inProgress: [], unknown: [], sent: [], cl
 const NOT_READ = '';
 
 export class Model {
-  #pets: string[];
-  #inProgress: string[];
-  #unknown: string[];
-  readonly #sent: string[];
-  #clients: readonly KeyedClient[];
-  /** Changes whenever the knowledge does. */
-  version = 0;
+  /** What is known now: an object that never changes, and is replaced by the next one. */
+  known: Knowledge;
   /** How many creates had an unknown outcome. */
   unknownCount = 0;
-
   /** True if one process stores the pets, in the order in which they were sent. */
   readonly #isOrdered: boolean;
 
   constructor(known: Knowledge = NOTHING, isOrdered = true) {
-    const { pets, inProgress, unknown, sent, clients } = known;
+    this.known = known;
     this.#isOrdered = isOrdered;
-    this.#sent = [...sent];
-    this.#pets = [...pets];
-    this.#inProgress = [...inProgress];
-    this.#unknown = [...unknown];
-    this.#clients = clients;
   }
 
   get petCount(): number {
-    return this.#pets.length;
-  }
-
-  get clients(): readonly KeyedClient[] {
-    return this.#clients;
-  }
-
-  knowledge(): Knowledge {
-    return {
-      pets: [...this.#pets],
-      inProgress: [...this.#inProgress],
-      unknown: [...this.#unknown],
-      sent: [...this.#sent],
-      clients: this.#clients,
-    };
+    return this.known.pets.length;
   }
 
   addClient(client: KeyedClient): void {
-    this.#clients = [...this.#clients, client];
+    this.#learn({ clients: [...this.known.clients, client] });
   }
 
   /** Returns how many pets have these members. */
   countOf(members: string): number {
-    return this.#pets.filter((text, index) => text === textOf(index + 1, members)).length;
+    return this.known.pets.filter((text, index) => text === textOf(index + 1, members)).length;
   }
 
   /** A create is sent, for the first time or again with its key. */
   sent(members: string): void {
+    const { unknown, inProgress, sent } = this.known;
     // A pet that may still appear is expected in its old position.
-    if (this.#unknown.includes(members) || this.countOf(members) > 0) return;
-    this.#inProgress.push(members);
-    this.#sent.push(members);
-    this.version += 1;
+    if (unknown.includes(members) || this.countOf(members) > 0) return;
+    this.#learn({ inProgress: [...inProgress, members], sent: [...sent, members] });
   }
 
   /** A create is acknowledged. Throws if that contradicts what is known. */
   acknowledged(members: string, { id: petId, text }: StoredPet): void {
-    this.#complete(members);
+    this.ended(members);
     const id = Number(petId);
     if (text !== textOf(id, members)) throw new Error(`Acknowledged ${text} for ${members}`);
-    const known = this.#pets[id - 1] ?? NOT_READ;
+    const pets = [...this.known.pets];
+    const known = pets[id - 1] ?? NOT_READ;
     if (known !== NOT_READ && known !== text) throw new Error(`Id ${id} again: ${text}, ${known}`);
-    while (this.#pets.length < id) this.#pets.push(NOT_READ);
-    this.#pets[id - 1] = text;
+    while (pets.length < id) pets.push(NOT_READ);
+    pets[id - 1] = text;
+    this.#learn({ pets });
   }
 
   /** As `acknowledged`. Throws, too, if the pet of this key has two ids or exists twice. */
   acknowledgedOnce({ key, members, id }: KeyedClient, pet: StoredPet): void {
     this.acknowledged(members, pet);
-    this.#clients = this.#clients.map((client) =>
+    const clients = this.known.clients.map((client) =>
       client.key === key ? { ...client, id: pet.id } : client,
     );
+    this.#learn({ clients });
     if (id !== undefined && id !== pet.id) throw new Error(`Pet ${id} again, as ${pet.id}`);
     const count = this.countOf(members);
     if (count !== 1) throw new Error(`A pet with a key exists ${count} times: ${pet.text}`);
   }
 
-  refused(members: string): void {
-    this.#complete(members);
+  /** A create is in progress no more; a retry may never have been. A refused one leaves nothing. */
+  ended(members: string): void {
+    const inProgress = [...this.known.inProgress];
+    const index = inProgress.indexOf(members);
+    if (index !== -1) inProgress.splice(index, 1);
+    this.#learn({ inProgress });
   }
 
   unknown(members: string): void {
-    if (this.#complete(members)) this.#unknown.push(members);
+    const { inProgress, unknown } = this.known;
+    if (inProgress.includes(members)) this.#learn({ unknown: [...unknown, members] });
+    this.ended(members);
     this.unknownCount += 1;
   }
 
@@ -131,31 +114,23 @@ export class Model {
    * show so many. Throws if it contradicts what is known.
    */
   read(pets: readonly string[], knownBefore: number = this.petCount): void {
-    this.#expect(pets, this.knowledge(), knownBefore);
-  }
-
-  /** The first read after a start that decides every create in doubt. Throws as `read` does. */
-  reopened(pets: readonly string[]): void {
-    const known = this.knowledge();
-    this.#inProgress = [];
-    this.#unknown = [];
-    this.#expect(pets, known, known.pets.length);
-  }
-
-  #expect(pets: readonly string[], known: Knowledge, knownBefore: number): void {
-    this.#pets = [...pets, ...known.pets.slice(Math.max(pets.length, knownBefore))];
-    this.version += 1;
+    const { known } = this;
+    this.#learn({ pets: [...pets, ...known.pets.slice(Math.max(pets.length, knownBefore))] });
     const complaint = compare(pets, known, knownBefore, this.#isOrdered);
     if (complaint !== undefined) throw new Error(`A read shows the wrong pets: ${complaint}`);
   }
 
-  /** Returns true if the create was in progress; a retry may not be. */
-  #complete(members: string): boolean {
-    this.version += 1;
-    const index = this.#inProgress.indexOf(members);
-    if (index === -1) return false;
-    this.#inProgress.splice(index, 1);
-    return true;
+  /** The first read after a start that decides every create in doubt. Throws as `read` does. */
+  reopened(pets: readonly string[]): void {
+    try {
+      this.read(pets);
+    } finally {
+      this.#learn({ inProgress: [], unknown: [] });
+    }
+  }
+
+  #learn(news: Partial<Knowledge>): void {
+    this.known = { ...this.known, ...news };
   }
 }
 

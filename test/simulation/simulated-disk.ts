@@ -94,14 +94,21 @@ export class SimulatedDisk {
 
   /** Kills every process before, unless it is to continue beside the new one. */
   startProcess(isBeside = false): Disk {
-    if (!isBeside) this.#killAll();
+    if (!isBeside) {
+      this.#alive.clear();
+      this.openCount = 0;
+      this.#locked.clear();
+      // It cannot know that a sync failed in an earlier one, so no store could do better.
+      this.image = oweNames(this.image);
+    }
     const self = {};
     this.#alive.add(self);
     /** One operation. What belongs to a process that was killed never comes back. */
     const run: Run = (kind, path, effect, failed) => {
       if (!this.#alive.has(self)) throw new Error('This process was killed');
       this.#watch(kind, path);
-      const failure = this.#failure(kind);
+      const failures = this.faults.map((one) => failureOf(one, this.operations - one.at, kind));
+      const failure = failures.find((one) => one !== undefined);
       this.operations += 1;
       if (failure !== undefined) this.failures += 1;
       if (failure === undefined || failure === 'half') return effect(failure);
@@ -208,14 +215,6 @@ export class SimulatedDisk {
     this.#replacedFolders.set(path, (this.#replacedFolders.get(path) ?? 0) + 1);
   }
 
-  #killAll(): void {
-    this.#alive.clear();
-    this.openCount = 0;
-    this.#locked.clear();
-    // The next one cannot know that a sync failed in an earlier one, so no store could do better.
-    this.image = oweNames(this.image);
-  }
-
   #idAt(path: string): number {
     const id = this.image.names.get(path);
     if (id === undefined) throw systemError('ENOENT', path);
@@ -281,24 +280,11 @@ export class SimulatedDisk {
       device: 1n,
       inode: BigInt(id - (this.#replacedFolders.get(path) ?? 0)),
       kind: id === FOLDER ? 'directory' : 'file',
-      links: this.#linksTo(id),
+      links: [...this.image.names.values()].filter((named) => named === id).length,
       sizeBytes: cached.length,
       mode,
       changedAt: BigInt(version),
     };
-  }
-
-  #linksTo(id: number): number {
-    return [...this.image.names.values()].filter((named) => named === id).length;
-  }
-
-  /** How the next operation fails. */
-  #failure(kind: OperationKind): Fault['kind'] | undefined {
-    for (const fault of this.faults) {
-      const failure = failureOf(fault, this.operations - fault.at, kind);
-      if (failure !== undefined) return failure;
-    }
-    return undefined;
   }
 }
 

@@ -13,7 +13,7 @@ import type { Callers, Script } from './callers.ts';
 import { partsOf, type DiskImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge } from './model.ts';
-import { CHANGES, type Fault, type OperationKind } from './simulated-disk.ts';
+import { CHANGES, type Fault } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -21,10 +21,8 @@ export type Cases = AsyncGenerator<readonly string[]>;
 
 export interface SimulationOptions extends LifeOptions {
   readonly ends?: Ends;
-  /** Looks for a deliberate break: tries all faults and starts, and ends no start by default. */
+  /** Looks for a deliberate break: tries all faults and starts, and ends no start. */
   readonly isSearch?: boolean;
-  /** How many times a start after an end is ended in turn. */
-  readonly depth?: number;
   /** What other simulations with the same ends have tried already. */
   readonly tried?: Tried;
 }
@@ -49,14 +47,11 @@ export function complaintsAbout(name: string, complaints: readonly string[]): re
 export class Simulation {
   readonly #script: Script;
   readonly #options: SimulationOptions;
-  /** How many times a start after an end is ended in turn. */
-  readonly #depth: number;
   readonly #tried: Tried;
 
   constructor(script: Script, options: SimulationOptions = {}) {
     this.#script = script;
     this.#options = options;
-    this.#depth = options.depth ?? (options.isSearch === true ? 0 : 1);
     this.#tried = options.tried ?? new Tried();
   }
 
@@ -77,7 +72,9 @@ export class Simulation {
     for (const [at, operation] of operations.entries()) {
       if (!fails(operation)) continue;
       for (const kind of kinds) {
-        if (!canMeet(kind, operation.kind)) continue;
+        // Only a write can be short.
+        const isShort = kind === 'half' || kind === 'short';
+        if (isShort && operation.kind !== 'write') continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
         const oneIn = CHANGES.includes(operation.kind) ? SAMPLE.changes : SAMPLE.faults;
         if (!isChosen(where) || !this.#isTried(where, oneIn)) continue;
@@ -104,9 +101,10 @@ export class Simulation {
   async *#endEverywhere(where: string, fault: LifeOptions): Cases {
     const { complaints, moments } = await live(this.#script, { ...this.#options, ...fault });
     yield complaintsAbout(where, complaints);
-    yield* this.#endAll(moments, where, this.#depth);
+    yield* this.#endAll(moments, where, this.#options.isSearch === true ? 0 : 1);
   }
 
+  /** `depth` is how many times a start after an end is ended in turn. */
   async *#endAll(moments: readonly Moment[], where: string, depth: number): Cases {
     const { moments: triedMoments, starts } = this.#tried;
     const { ends = everyEnd } = this.#options;
@@ -121,18 +119,14 @@ export class Simulation {
         for (let covered = depth; covered >= 0; covered -= 1) starts.add(`${covered} ${key}`);
         if (!this.#isTried(key, SAMPLE.starts)) continue;
         const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
-        const life = await this.#restart(left, known, isEnded);
+        const keepsFrom = isEnded ? 0 : Infinity;
+        const { disk = {} } = this.#options;
+        const life = await live(recover, { image: left, known, keepsFrom, disk });
         yield complaintsAbout(after, complaintsOf(life));
         if (isEnded) yield* this.#endAll(life.moments, `${after}; then`, depth - 1);
       }
       triedMoments.add(moment);
     }
-  }
-
-  /** Starts on what is left. */
-  #restart(image: DiskImage, known: Knowledge, keepsMoments: boolean): Promise<Life> {
-    const keepsFrom = keepsMoments ? 0 : Infinity;
-    return live(recover, { image, known, keepsFrom, disk: this.#options.disk ?? {} });
   }
 }
 
@@ -140,18 +134,13 @@ export class Simulation {
 export async function recover(callers: Callers): Promise<void> {
   const { model } = callers;
   await callers.start();
-  const unsaved = model.clients.filter(({ members }) => model.countOf(members) === 0);
+  const unsaved = model.known.clients.filter(({ members }) => model.countOf(members) === 0);
   const expected = model.petCount + 1 + unsaved.length;
   await Promise.all([callers.retry(), callers.create(3)]);
   if (model.petCount !== expected) callers.complaints.push('cannot create');
-  if (model.clients.some(({ id }) => id === undefined)) {
+  if (model.known.clients.some(({ id }) => id === undefined)) {
     callers.complaints.push('a client gets no response');
   }
-}
-
-/** Only a write can be short. */
-function canMeet(kind: Fault['kind'], operation: OperationKind): boolean {
-  return (kind !== 'half' && kind !== 'short') || operation === 'write';
 }
 
 export function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {

@@ -21,11 +21,6 @@ export interface Survivor {
 /** What an end leaves of an image: each of these is to be tried. */
 export type Ends = (image: DiskImage) => Iterable<Survivor>;
 
-export function* everyEnd(image: DiskImage): Generator<Survivor> {
-  yield { how: 'kill -9', image };
-  yield* afterPowerFailure(image);
-}
-
 /** A kill, and a power failure after which only what is durable is left. */
 export function* plainEnds(image: DiskImage): Generator<Survivor> {
   yield { how: 'kill -9', image };
@@ -48,8 +43,9 @@ export function randomEnd(image: DiskImage, random: Random, keepsNames: boolean)
   return settledImage(image, names, new Map(random.oneIn(3) ? [] : contents));
 }
 
-/** Every image after a power failure that is tried. */
-function* afterPowerFailure(image: DiskImage): Generator<Survivor> {
+/** A kill, and every image after a power failure that is tried. */
+export function* everyEnd(image: DiskImage): Generator<Survivor> {
+  yield { how: 'kill -9', image };
   const { durableNames, nameChanges } = image;
   for (const bits of combinations(nameChanges.map(() => 2))) {
     const kept = nameChanges.filter((_, index) => bits[index] === 1);

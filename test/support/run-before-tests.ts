@@ -19,36 +19,9 @@ interface Result {
 
 export class TestsOfCases {
   readonly #tests = new Map<string, (t: TestContext) => void>();
-  /** How many cases ran, and how many breaks were caught. */
-  cases = 0;
-  breaks = 0;
 
-  /** Runs cases for a test that passes if there was no complaint. */
+  /** Runs cases to their end, for a test that passes if there was no complaint. */
   async pass(name: string, run: () => Promise<Result>): Promise<void> {
-    await this.#add(name, run, (t, { cases, complaints }) => {
-      this.cases += cases;
-      t.diagnostic(`${cases} cases`);
-      const first = complaints.slice(0, 5).join('\n');
-      assert.ok(complaints.length === 0, `${complaints.length} complaints\n${first}`);
-      assert.notEqual(cases, 0);
-    });
-  }
-
-  /** Searches with a broken store for a test that passes if there was a complaint. */
-  async catch(what: string, search: () => Promise<readonly string[]>): Promise<void> {
-    await this.#add(`The simulation catches a store that ${what}`, search, (t, [complaint]) => {
-      assert.ok(complaint !== undefined);
-      this.breaks += 1;
-      t.diagnostic(complaint);
-    });
-  }
-
-  /** Runs `run` to its end; its test throws its error, or judges its value. */
-  async #add<T>(
-    name: string,
-    run: () => Promise<T>,
-    judge: (t: TestContext, value: T) => void,
-  ): Promise<void> {
     if (!name.includes(ONLY)) return;
     const startedAt = performance.now();
     const [settled] = await Promise.allSettled([run()]);
@@ -59,7 +32,11 @@ export class TestsOfCases {
       // The report adds it to the time of this test.
       t.diagnostic(`${ms} ms before the first test`);
       if (settled.status === 'rejected') throw settled.reason;
-      judge(t, settled.value);
+      const { cases, complaints } = settled.value;
+      t.diagnostic(`${cases} cases`);
+      const first = complaints.slice(0, 5).join('\n');
+      assert.ok(complaints.length === 0, `${complaints.length} complaints\n${first}`);
+      assert.notEqual(cases, 0);
     });
   }
 

@@ -66,10 +66,8 @@ export function titleOf(text: string): string {
 export async function runCase(t: TestContext, text: string, begin: Begin, isCut = false) {
   const [title = '', ...lines] = text.split('\n');
   const given = lines.filter((line) => /^(>|##) /.test(line));
-  const script = await begin(
-    t,
-    given.find((line) => line.startsWith('> '))!,
-  );
+  const first = given.find((line) => line.startsWith('> '))!;
+  const script = await begin(t, first);
   for (const line of given) {
     script.printed.push(line);
     if (line.startsWith('## ')) continue;

@@ -1,72 +1,98 @@
 /**
- * Slips: small mistakes that are planted into a copy of the built sources, one at a time, to see
- * whether the check that is meant for them notices.
+ * Slips: small mistakes that are planted into the built sources, one at a time, to see whether the
+ * check that is meant for them notices. The sources, and the tests of the check, are loaded once
+ * more for each of them (slip-hooks.ts).
  */
 
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { register } from 'node:module';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { tempDir } from './disk/temp-dir.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isInSample } from './extent.ts';
+import { casesOf, runCase, titleOf, type Begin } from './script.ts';
 
-/** The line that a slip changes, and what is there instead. */
-type Slip = readonly [file: string, line: string, instead: string];
+/** The line that a slip changes, and what is there instead; perhaps more than one. */
+export type Slip = readonly [file: string, line: string, instead: string, ...more: string[]];
 
-/** Slips by the check that notices them. */
-export type Slips<Check extends string> = Readonly<Partial<Record<Check, readonly Slip[]>>>;
+/** Slips by the check that notices them, perhaps by what they do wrong. */
+export type Slips<Check extends string> = Readonly<
+  Partial<Record<Check, readonly Slip[] | Readonly<Record<string, Slip>>>>
+>;
 
-const BUILT = fileURLToPath(new URL('../../', import.meta.url));
-
-/**
- * True for a third of all slips, and for all with --all or --only: they try the tests, and not the
- * service.
- */
-export function isTried(what: string): boolean {
-  return process.env['TEST_ONLY'] !== undefined || isInSample(what, 3);
-}
+register('./slip-hooks.js', import.meta.url);
 
 /**
- * Declares a test for each slip that is tried: the check fails on the modules that are loaded from
- * a copy of src with the slip in it. Fails if a slip cannot be planted, also one that is not tried.
+ * Declares a test for each slip that is tried, a third of them without --all or --only: the check
+ * complains. It gets a module, whose path is from the folder of tests, as it is with the slip.
+ * Fails if a slip cannot be planted, also one that is not tried.
  */
-export function testSlips<Modules, Check extends string>(
+export function testSlips<Module, Check extends string>(
   slips: Slips<Check>,
-  load: (root: URL) => Promise<Modules>,
-  check: (modules: Modules, name: Check, t: TestContext) => Promise<void>,
+  module: string,
+  check: (loaded: Module, name: Check, t: TestContext) => Promise<readonly string[]>,
 ): void {
-  for (const [name, slipsOfCheck] of Object.entries(slips) as [Check, readonly Slip[]][]) {
-    for (const slip of slipsOfCheck) {
-      const text = textWith(slip);
+  for (const [name, ofCheck] of Object.entries(slips) as [Check, Record<string, Slip>][]) {
+    for (const [does, slip] of Object.entries(ofCheck)) {
+      assertFits(slip);
       const [file, line, instead] = slip;
-      const what = `${file}, ${JSON.stringify(line)} → ${JSON.stringify(instead)}`;
-      if (!isTried(what)) continue;
+      const change = `${file}, ${JSON.stringify(line)} → ${JSON.stringify(instead)}`;
+      const what = Array.isArray(ofCheck) ? change : does;
+      // They try the tests, and not the service.
+      if (process.env['TEST_ONLY'] === undefined && !isInSample(what, 3)) continue;
       test(`A slip is noticed: ${what}`, async (t) => {
-        const modules = await load(plant(t, file, text));
-        await assert.rejects(async () => check(modules, name, t));
+        const query = `?slip=${encodeURIComponent(JSON.stringify(slip))}`;
+        const url = new URL(`../${module}${query}`, import.meta.url);
+        const [complaint] = await check((await import(url.href)) as Module, name, t);
+        assert.ok(complaint !== undefined);
+        t.diagnostic(complaint);
       });
     }
   }
 }
 
-/** Copies the core and the folder of the file, with this text in it. Returns the copy's src. */
-function plant(t: TestContext, file: string, text: string): URL {
-  const root = tempDir(t);
-  cpSync(join(BUILT, 'package.json'), join(root, 'package.json'));
-  const ofFile = dirname(file);
-  const filter = (source: string): boolean => !source.endsWith('.map');
-  for (const folder of ['core', ...(ofFile.startsWith('core/') ? [] : [ofFile])]) {
-    const [from, to] = [join(BUILT, 'src', folder), join(root, 'src', folder)];
-    cpSync(from, to, { recursive: true, filter });
-  }
-  writeFileSync(join(root, 'src', file), text);
-  return new URL('src/', pathToFileURL(`${root}/`));
+/**
+ * Like `testSlips`, for the cases of the scripts in a folder: a check is the name of a script and
+ * the beginning of a case's title. The module has the `begin` of these scripts.
+ */
+export function testScriptSlips(folder: string, module: string, slips: Slips<string>): void {
+  const textOf = (name: string): string => {
+    const [script, title = ''] = name.split(': ');
+    const cases = casesOf(`${folder}/${script}.script`);
+    const text = cases.find((one) => titleOf(one).startsWith(title));
+    return text ?? assert.fail(`There is no case ${name}`);
+  };
+  const texts = new Map(Object.keys(slips).map((name) => [name, textOf(name)]));
+  testSlips(slips, module, ({ begin }: { readonly begin: Begin }, name, t) => {
+    const text = texts.get(name)!;
+    return complaintsOf(async () => {
+      const printed = await Promise.race([runCase(t, text, begin, true), whenStuck()]);
+      assert.equal(printed, text);
+    });
+  });
 }
 
-/** Returns the file with the slip in it. Fails if the line is not there exactly once. */
-function textWith([file, line, instead]: Slip): string {
-  const parts = readFileSync(join(BUILT, 'src', file), 'utf8').split(line);
-  assert.equal(parts.length, 2, `${file} must have this once: ${line}`);
-  return parts.join(instead);
+/** Resolves after more turns than any case takes: a slip may make it wait for ever. */
+async function whenStuck(): Promise<string> {
+  for (let turn = 0; turn < 10_000; turn += 1) await nextTurn();
+  return 'The case is stuck';
+}
+
+/** Resolves with the complaint of a check that fails if something is wrong, or with none. */
+export async function complaintsOf(check: () => unknown): Promise<readonly string[]> {
+  try {
+    await check();
+    return [];
+  } catch (error) {
+    return [String(error)];
+  }
+}
+
+/** Fails if a line that the slip changes is not in its file exactly once. */
+function assertFits(slip: Slip): void {
+  for (let at = 0; at < slip.length; at += 3) {
+    const [file = '', line = ''] = slip.slice(at);
+    const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+    assert.equal(text.split(line).length, 2, `${file} must have this once: ${line}`);
+  }
 }

@@ -59,30 +59,23 @@ export async function holdCreate(
 
 /**
  * Stops the clock that the service reads, and its timers that repeat, until the test ends. `pass`
- * lets time pass at once, as if the process had been held up: each timer that is due runs once.
+ * lets time pass at once.
  */
 export function stopClock(t: TestContext) {
   let now = 0;
-  const timers = new Map<object, { readonly run: () => void; readonly ms: number; at: number }>();
   t.mock.method(performance, 'now', () => now);
-  t.mock.method(globalThis, 'setInterval', (run: () => void, ms: number) => {
-    const timer = { unref: () => timer };
-    timers.set(timer, { run, ms, at: now + ms });
-    return timer;
-  });
   const { clearInterval: clear } = globalThis;
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { clearInterval: clearMocked } = globalThis;
   t.mock.method(globalThis, 'clearInterval', (timer: NodeJS.Timeout) => {
     // It may be one of before.
-    if (!timers.delete(timer)) clear(timer);
+    clear(timer);
+    clearMocked(timer);
   });
   return {
     pass(ms: number): void {
       now += ms;
-      for (const timer of [...timers.values()]) {
-        if (timer.at > now) continue;
-        timer.at = now + timer.ms;
-        timer.run();
-      }
+      t.mock.timers.tick(ms);
     },
   };
 }

@@ -54,43 +54,33 @@ async function writeData(path: string): Promise<void> {
   await store.close();
 }
 
-test(
-  'A data file is the same after it was in etcd, and a service has its pets',
-  needsEtcd,
-  async (t) => {
-    const folder = tempDir(t);
-    const [from, to] = [join(folder, 'pets.json'), join(folder, 'back', 'pets.json')];
-    await writeData(from);
-    const count = PETS + 2;
-    assert.equal(
-      intoEtcd(from, 'copy/'),
-      `0 ${count} pets of ${from} copied to etcd, under copy/\n`,
-    );
-    const store = await openStore(t, { endpoints: cluster.endpoints, prefix: 'copy/' });
-    assert.equal(store.count().total, count);
-    const keyed = { name: 'pet 10', categoryId: 10n, status: 'sold' } as const;
-    assert.equal((await store.createOnce(keyed, 'a'.padStart(32, '0'))).isReplayed, true);
-    assert.equal(
-      fromEtcd('copy/', to),
-      `0 ${count} pets from etcd, under copy/, copied to ${to}\n`,
-    );
-    // The marks may be in other places.
-    assert.deepEqual(linesOf(to), linesOf(from));
-    assert.equal(linesOf(to).filter((line) => line.includes('idempotencyKey')).length, 30);
-    const { id } = await store.create({ name: 'Next', categoryId: 1n });
-    assert.equal(id, BigInt(900_001 + PETS));
-    // Neither side is overwritten.
-    assert.match(intoEtcd(from, 'copy/'), /^1 petstore: copy\/ already has a log/);
-    assert.match(fromEtcd('copy/', to), /^1 petstore: .* exists already/);
-    // Nor is a file made of no log, or a log of no file.
-    const none = join(folder, 'none.json');
-    assert.match(
-      fromEtcd('none/', none),
-      /^1 petstore: There is no log under none\/ in etcd\. .*\n$/,
-    );
-    assert.equal(intoEtcd(none, 'none/'), `1 petstore: There is no data file ${none}\n`);
-  },
-);
+test('A data file is the same after it was in etcd, which has its pets', needsEtcd, async (t) => {
+  const folder = tempDir(t);
+  const [from, to] = [join(folder, 'pets.json'), join(folder, 'back', 'pets.json')];
+  await writeData(from);
+  const count = PETS + 2;
+  assert.equal(intoEtcd(from, 'copy/'), `0 ${count} pets of ${from} copied to etcd, under copy/\n`);
+  const store = await openStore(t, { endpoints: cluster.endpoints, prefix: 'copy/' });
+  assert.equal(store.count().total, count);
+  const keyed = { name: 'pet 10', categoryId: 10n, status: 'sold' } as const;
+  assert.equal((await store.createOnce(keyed, 'a'.padStart(32, '0'))).isReplayed, true);
+  assert.equal(fromEtcd('copy/', to), `0 ${count} pets from etcd, under copy/, copied to ${to}\n`);
+  // The marks may be in other places.
+  assert.deepEqual(linesOf(to), linesOf(from));
+  assert.equal(linesOf(to).filter((line) => line.includes('idempotencyKey')).length, 30);
+  const { id } = await store.create({ name: 'Next', categoryId: 1n });
+  assert.equal(id, BigInt(900_001 + PETS));
+  // Neither side is overwritten.
+  assert.match(intoEtcd(from, 'copy/'), /^1 petstore: copy\/ already has a log/);
+  assert.match(fromEtcd('copy/', to), /^1 petstore: .* exists already/);
+  // Nor is a file made of no log, or a log of no file.
+  const none = join(folder, 'none.json');
+  assert.match(
+    fromEtcd('none/', none),
+    /^1 petstore: There is no log under none\/ in etcd\. .*\n$/,
+  );
+  assert.equal(intoEtcd(none, 'none/'), `1 petstore: There is no data file ${none}\n`);
+});
 
 /** The pets of a data file, with their idempotency keys. */
 function linesOf(path: string): readonly string[] {

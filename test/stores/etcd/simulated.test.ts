@@ -12,10 +12,11 @@ import {
   simulated,
   standingClock,
 } from '../../support/etcd/opened-store.ts';
-import { testEtcdScript } from '../../support/etcd/etcd-script.ts';
+import { begin } from '../../support/etcd/etcd-script.ts';
 import { complaintsOfTheFar } from '../../support/etcd/fairness.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
+import { testScript } from '../../support/script.ts';
 
 testPetStoreContract(
   'The etcd store on a simulated etcd',
@@ -26,15 +27,12 @@ testPetStoreContract(
   { isDurable: true },
 );
 
-// Each row of the table in proposer.ts.
-testEtcdScript('stores/etcd/in-doubt.script');
-// Each row of the table in etcd-store.ts.
-for (const state of ['working', 'failing', 'out-of-reach', 'ended']) {
-  testEtcdScript(`stores/etcd/${state}.script`);
-}
-// A damaged or replaced log: a running store ends its work, and a start is refused.
-testEtcdScript('stores/etcd/lost-log.script');
-testEtcdScript('stores/etcd/start.script');
+/**
+ * `in-doubt` has each row of the table in proposer.ts, and the next four those in etcd-store.ts. In
+ * `lost-log` the log is damaged or replaced: a running store ends its work, a start is refused.
+ */
+const SCRIPTS = ['in-doubt', 'working', 'failing', 'out-of-reach', 'ended', 'lost-log', 'start'];
+for (const name of SCRIPTS) testScript(`stores/etcd/${name}.script`, begin);
 
 test('The log is counted in stretches, one after the other', async (t) => {
   const { etcd } = await openSimulated(t);
@@ -54,6 +52,6 @@ test('The log is counted in stretches, one after the other', async (t) => {
   assert.deepEqual(log.stretch(-1), last);
 });
 
-test('A process makes at least a tenth of the commits if another is nearer', async () => {
-  assert.deepEqual(await complaintsOfTheFar(), []);
+test('A process makes at least a tenth of the commits if another is nearer', async (t) => {
+  assert.deepEqual(await complaintsOfTheFar(t), []);
 });

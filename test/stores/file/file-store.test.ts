@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { testPetStoreContract } from '../../../src/extras/contract/pet-store-contract.ts';
 import { openFileStore } from '../../../src/core/store/file-store.ts';
-import { beginStoreScript } from '../../support/disk/store-script.ts';
+import { begin } from '../../support/disk/store-script.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { testScript } from '../../support/script.ts';
 
@@ -17,5 +17,5 @@ testPetStoreContract(
 );
 
 for (const name of ['working', 'repairing', 'ended', 'closed', 'start', 'creates', 'upgrade']) {
-  testScript(`stores/file/${name}.script`, beginStoreScript);
+  testScript(`stores/file/${name}.script`, begin);
 }

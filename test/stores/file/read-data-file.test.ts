@@ -211,7 +211,7 @@ test('Damage is reported at its place, and all commits that their marks prove ar
     [text.slice(0, last - 1), undefined, '12345', []],
     [text, undefined, '12345', []],
   ] as const) {
-    const content = bytesOf(changed);
+    const content = Buffer.from(changed as string, 'latin1');
     const [before, after = ''] = ids.split('|') as [string, string?];
     if (where !== undefined) {
       await assertRefused(
@@ -265,8 +265,4 @@ async function assertRefused(content: string | Buffer, start: string): Promise<v
     assert.equal(message.slice(0, start.length), start);
     return true;
   });
-}
-
-function bytesOf(content: string | Buffer): Buffer {
-  return typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
 }

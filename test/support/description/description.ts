@@ -74,14 +74,12 @@ export function assertDescribed(method: string, target: string, answer: RawAnswe
   const response = responses.get(status)!;
   assertLike(answer, response, where);
   // Else a status that the operation does not name would be one of `default`, whatever it is.
-  const isNamed = status !== 'default' || response.description.includes(meaningOf(answer));
-  assert.ok(isNamed, `The description of ${operation!.operationId} has no ${where}`);
+  if (status === 'default') {
+    const { code } = JSON.parse(answer.body) as { code: string };
+    const isNamed = response.description.includes(ERROR_CODES[code]!.description);
+    assert.ok(isNamed, `The description of ${operation!.operationId} has no ${where}`);
+  }
   return `${operation!.operationId} ${status}`;
-}
-
-function meaningOf({ body }: RawAnswer): string {
-  const { code } = JSON.parse(body) as { code: string };
-  return ERROR_CODES[code]!.description;
 }
 
 function matches(described: string, path: string): boolean {

@@ -95,7 +95,9 @@ export class FaultyDisk {
     const effect = rule?.effect || rules.find(({ isOnce }) => !isOnce)?.effect || '';
     const changes = (rule?.commands ?? []).map((command) => this.#run(command));
     const isFailure = /^([A-Z]+|error|late)$/.test(effect);
-    const isLost = !/stat$|^makeDirectory$|^read/.test(operation) && this.#isWithoutFolder(path);
+    // An open file needs no folder.
+    const needsFolder = path.startsWith(FOLDER) && !/stat$|^makeDirectory$|^read/.test(operation);
+    const isLost = needsFolder && this.memory.stat(FOLDER) === undefined;
     const code = isLost ? 'ENOENT' : /^[A-Z]/.test(effect) ? effect : 'EIO';
     const error = (isFailure || isLost) && systemError(code, path);
     const go = (): unknown => {
@@ -122,11 +124,6 @@ export class FaultyDisk {
       if (operation === 'open') this.openFiles += 1;
       return result;
     })();
-  }
-
-  /** True for a path in a folder that is not there. An open file needs no folder. */
-  #isWithoutFolder(path: string): boolean {
-    return path.startsWith(FOLDER) && this.memory.stat(FOLDER) === undefined;
   }
 
   #held(path: string): Promise<void> {

@@ -307,7 +307,7 @@ async function idsOf(store: FileStore): Promise<string> {
 }
 
 /** Begins a case. */
-export const beginStoreScript: Begin = async (t, first) => {
+export const begin: Begin = async (t, first) => {
   const script = new StoreScript(t);
   if (/^> (none|start)\b/.test(first)) return script;
   await script.open();

@@ -47,7 +47,7 @@ export async function startCluster(
   const endpoints = names.map((_, i) => `${scheme}://127.0.0.1:${ports[2 * i + 1]}`);
   const peers = names.map((name, i) => `${name}=${peerUrls[i]}`);
   const members = names.map((name, i) =>
-    startMember(endpoints[i] ?? '', join(folder, name), [
+    startMember(endpoints[i] ?? '', [
       ...['--name', name, '--data-dir', join(folder, name), '--log-level', 'error'],
       ...['--listen-peer-urls', `${peerUrls[i]}`],
       ...['--initial-advertise-peer-urls', `${peerUrls[i]}`],
@@ -79,13 +79,12 @@ export async function clusterOfFile(size: number): Promise<Cluster> {
   return startCluster({ after }, { size: withoutEtcd === false ? size : 0 });
 }
 
-function startMember(endpoint: string, dataFolder: string, args: readonly string[]) {
+function startMember(endpoint: string, args: readonly string[]) {
   const start = (moreArgs: readonly string[] = []): ChildProcess =>
     spawn(ETCD, [...args, ...moreArgs], { stdio: 'ignore' });
   let child = start();
   return {
     endpoint,
-    dataFolder,
     /** For the bench. */
     pid: () => child.pid,
     /** Sends a signal: SIGSTOP and SIGCONT, too. */

@@ -18,15 +18,7 @@ import type { EtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { measured } from '../measured.ts';
 import { REX } from '../pets/rex.ts';
-import {
-  casesOf,
-  countsOf,
-  outcomeOf,
-  runCase,
-  testScript,
-  titleOf,
-  type Script,
-} from '../script.ts';
+import { countsOf, outcomeOf, type Begin, type Script } from '../script.ts';
 import { openStore, simulated } from './opened-store.ts';
 import { SimulatedEtcd, type Fate } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -251,29 +243,10 @@ async function petsOf(store: EtcdStore): Promise<string> {
   return pets.length < 10 ? few || 'no pets' : countsOf(pets.map(({ name }) => name));
 }
 
-async function begin(context: Pick<TestContext, 'after'>): Promise<EtcdScript> {
-  const script = new EtcdScript(context);
+/** Begins a case. */
+export const begin: Begin = async (t) => {
+  const script = new EtcdScript(t);
   await initEtcd(simulated(script.etcd));
   await script.open('a');
   return script;
-}
-
-/** Makes a test of each case of a file, whose path is from the folder of tests. */
-export function testEtcdScript(name: string): void {
-  testScript(name, begin);
-}
-
-/** Runs a case of a file outside a test. Resolves with the first line that is not as expected. */
-export async function complaintsOfCase(name: string, title: string): Promise<readonly string[]> {
-  const text = casesOf(name).find((one) => titleOf(one) === title);
-  assert.ok(text !== undefined, `${name} has no case "${title}"`);
-  const hooks: (() => unknown)[] = [];
-  const context = { after: (hook: () => unknown) => void hooks.push(hook) };
-  const printed = await runCase(context as unknown as TestContext, text, begin);
-  for (const hook of hooks) await hook();
-  const expected = text.split('\n');
-  return printed
-    .split('\n')
-    .filter((line, index) => line !== expected[index])
-    .slice(0, 1);
-}
+};

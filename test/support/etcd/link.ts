@@ -5,7 +5,7 @@
 
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { listen } from '../http/service.ts';
+import { listen } from '../http/listen.ts';
 
 /**
  * `open`; `hanging`: nothing gets through, and connections stay; `deaf`: requests get through, and

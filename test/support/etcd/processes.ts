@@ -139,7 +139,7 @@ export class Processes<One extends LogProcess> implements Site {
       }
       callers.check(() => callers.model.reopened(pets ?? []));
       for (const store of this.stores) await callers.read(store);
-      const unanswered = callers.model.clients.filter(({ id }) => id === undefined).length;
+      const unanswered = callers.model.known.clients.filter(({ id }) => id === undefined).length;
       if (unanswered > 0) callers.complaints.push(`${unanswered} clients got no response`);
       return callers.complaints;
     } finally {

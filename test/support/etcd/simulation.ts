@@ -10,7 +10,7 @@ import type { CallKind } from '../../../src/extras/etcd/calls.ts';
 import { openEtcdStore } from '../../../src/extras/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/extras/etcd/open-log.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
-import { CASE, caseOf, isChosen, isWhole } from '../extent.ts';
+import { caseOf, isChosen, isInSample } from '../extent.ts';
 import { createRandom } from '../random.ts';
 import { simulated } from './opened-store.ts';
 import { Processes } from './processes.ts';
@@ -87,7 +87,6 @@ const SCRIPTS: readonly Script[] = [liveTogether, liveShortly, liveInDoubt];
  * at the first complaint.
  */
 export async function failEverywhere(seed: number, fate: Fault['fate'], isSearch = false) {
-  const random = createRandom(seed);
   const found: string[] = [];
   let cases = 0;
   for (const script of SCRIPTS) {
@@ -95,9 +94,8 @@ export async function failEverywhere(seed: number, fate: Fault['fate'], isSearch
     for (const calls of [1, fate === SILENT ? 3 : 40]) {
       for (let atCall = 1; atCall <= last; atCall += 1) {
         const name = `${script.name}, ${calls} from call ${atCall}`;
-        if (!isChosen(name)) continue;
-        const isTried = isSearch || isWhole || CASE !== undefined;
-        if (!isTried && !random.oneIn(SAMPLE)) continue;
+        const isTried = isSearch || isInSample(`${seed} ${fate} ${name}`, SAMPLE);
+        if (!isTried || !isChosen(name)) continue;
         const fault = { atCall, calls, fate };
         const { complaints } = await live(script, seed, fault);
         cases += 1;

@@ -1,6 +1,7 @@
 /** Requests as they are sent, byte by byte. */
 
-import { KEY } from './service.ts';
+/** The API key of the services of tests. */
+export const KEY = 'test-key';
 
 const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
 

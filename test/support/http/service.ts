@@ -1,19 +1,17 @@
 /** A service for tests: the real app behind a real node:http server, on its own port. */
 
-import type { Server } from 'node:http';
-import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
-import { openApp } from '../../../src/app.ts';
-import type { AppOptions } from '../../../src/app.ts';
+import { openApp, type AppOptions } from '../../../src/app.ts';
 import type { Limits } from '../../../src/core/http/limits.ts';
 import { createMemoryStore } from '../../../src/core/store/memory-store.ts';
 import { createHttpServer } from '../../../src/index.ts';
 import { compared } from '../description/description.ts';
+import { HOUR_MS, listen } from './listen.ts';
+import { KEY } from './requests.ts';
 
-export const KEY = 'test-key';
+export { freePort, listen, listenFor } from './listen.ts';
+export { KEY };
 
 export type Service = Awaited<ReturnType<typeof openService>>;
-
-const HOUR_MS = 3_600_000;
 
 /** No test takes so long, on no machine: a test that needs a limit sets its own. */
 const NO_LIMITS: Partial<Limits> = {
@@ -71,27 +69,4 @@ export async function openService(
 export async function addLongPets({ app }: Service, count: number): Promise<void> {
   const newPet = { name: 'x'.repeat(65_000), categoryId: 1n };
   for (let pet = 0; pet < count; pet += 1) await app.pets.create(newPet);
-}
-
-/** Resolves with a port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/**
- * Listens on a free port until the test, or the file of tests, ends, and closes no idle connection
- * meanwhile. Resolves with the port.
- */
-export function listenFor(t: { after(close: () => void): void }, server: Server): Promise<number> {
-  server.keepAliveTimeout = HOUR_MS;
-  t.after(() => void server.close().closeAllConnections());
-  return listen(server);
-}
-
-export async function listen(server: NetServer): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }

@@ -11,38 +11,25 @@ import { petsOf, type PetLedger } from './pet-ledger.ts';
 /** The outcome of a client that cannot connect. */
 export const REFUSED = 'no connection';
 
-/** Creates a pet. A 201 or a 503 is in the ledger. */
+/** Creates a pet. A 201 or a 503 is in the ledger. With a key one without a 201 is sent again. */
 export async function createPet(
   connection: Wire,
   ledger: PetLedger,
   random: Random,
-): Promise<Outcome> {
-  const body = ledger.newPet(random);
-  const outcome = await connection.send('POST', '/v1/pets', body);
-  if (outcome.status === 201) ledger.addAnswer(outcome, body);
-  if (outcome.status === 503) ledger.addRefusal(body);
-  return outcome;
-}
-
-/** Sends a create with a key: again, if one is without a response. A 201 is in the ledger. */
-export async function createPetOnce(
-  connection: Wire,
-  ledger: PetLedger,
-  random: Random,
+  hasKey = false,
 ): Promise<Outcome> {
   const body = ledger.unanswered.pop() ?? ledger.newPet(random);
   const key = `Idempotency-Key: ${createHash('md5').update(body).digest('hex')}`;
-  let outcome = await connection.send('POST', '/v1/pets', body, [key]);
-  if (outcome.status === 201) {
-    ledger.addAnswer(outcome, body);
-    // As a client that lost the response.
-    const { body: first } = outcome;
-    if (random.oneIn(4)) outcome = await connection.send('POST', '/v1/pets', body, [key]);
-    if (outcome.status === 201) assert.equal(outcome.body, first);
-  } else {
-    ledger.unanswered.push(body);
-  }
-  return outcome;
+  const send = () => connection.send('POST', '/v1/pets', body, hasKey ? [key] : []);
+  const outcome = await send();
+  if (outcome.status === 201) ledger.addAnswer(outcome, body);
+  else if (hasKey) ledger.unanswered.push(body);
+  else if (outcome.status === 503) ledger.addRefusal(body);
+  if (outcome.status !== 201 || !hasKey || !random.oneIn(4)) return outcome;
+  // As a client that lost the response.
+  const again = await send();
+  if (again.status === 201) assert.equal(again.body, outcome.body);
+  return again;
 }
 
 /**
@@ -62,7 +49,7 @@ export function startLoad(
   let mayBeLate = false;
   let lost = 0;
   const create = (connection: Wire): Promise<Outcome> =>
-    (hasKeys ? createPetOnce : createPet)(connection, ledger, random);
+    createPet(connection, ledger, random, hasKeys);
   const read = async (connection: Wire): Promise<Outcome> => {
     const near = Math.max(0, ledger.lastId - random.below(5));
     const path = random.oneIn(2) ? `/v1/pets?limit=100&after=${near}` : `/v1/pets/${near + 1}`;

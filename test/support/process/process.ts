@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { tempDir } from '../disk/temp-dir.ts';
 import { ROOT } from '../project.ts';
+import { until } from '../until.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
@@ -44,15 +45,9 @@ export function startProgram(
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   let isEnded = false;
   child.on('close', () => (isEnded = true));
-  const changes = new EventEmitter();
-  const tell = (): unknown => changes.emit('change');
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', tell);
-  child.on('close', tell);
   const wrote = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) {
-      assert.ok(!isEnded, `It ended: ${stderr}`);
-      await once(changes, 'change');
-    }
+    await until(() => isEnded || holds());
+    assert.ok(holds(), `It ended: ${stderr}`);
   };
   return {
     child,
@@ -110,13 +105,11 @@ interface Scope {
 const LIMITS_JS = new URL('core/http/limits.js', pathToFileURL(SERVER_JS));
 
 /**
- * Returns a hook for a service whose clients are slow because the machine is: no limit of time ends
- * a request or a connection.
+ * A hook for a service whose clients are slow because the machine is: no limit of time ends a
+ * request or a connection.
  */
-export function withLimits(): string {
-  return `const { LIMITS } = await import('${LIMITS_JS}');
+export const WITHOUT_LIMITS = `const { LIMITS } = await import('${LIMITS_JS}');
 Object.assign(LIMITS, { headersTimeout: 3600000, requestTimeout: 3600000, timeout: 3600000 });`;
-}
 
 export interface ServiceOptions extends ProgramOptions {
   /** A module that Node runs before the service. */
@@ -170,7 +163,7 @@ function send(url: string, key: string = KEY, init: RequestInit = {}): Promise<R
 /** The body that `addPet` sends. */
 export const PET = '{"name":"Rex","categoryId":7}';
 
-const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
+export const FAULTY_CALLS: string = new URL('./faulty-calls.js', import.meta.url).href;
 
 /** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
 export function startFaulty(t: Scope, dataFile: string, timersFaster = 1) {
