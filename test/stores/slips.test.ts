@@ -17,8 +17,8 @@ testScriptSlips('stores/file', 'support/disk/store-script.js', {
   'creates: 16,384 creates may wait': [[QUEUE, 'count >= MAX_QUEUED_ITEMS || ', '']],
   'creates: The greatest id is taken': [[STORE, 'this.#queue.pendingCount + 1', '1']],
   'creates: A key stores one pet': [
-    [KEYS, 'if (isSame)', ''],
-    [KEYED, '(stored, newPet), isReplayed: true', '(stored, newPet), isReplayed: false'],
+    [KEYS, 'if (pet.text === formatPet(pet.id, members))', ''],
+    [KEYED, '(stored, members), isReplayed: true', '(stored, members), isReplayed: false'],
   ],
   'creates: A key is forgotten': [[KEYS, 'held.endsAt <= this.#clock.now()', 'false']],
   'creates: A retry behind a refused': [[KEYED, 'this.#inProgress.delete(key);', '']],
@@ -34,7 +34,7 @@ testScriptSlips('stores/file', 'support/disk/store-script.js', {
     ],
   ],
   'creates: Creates that wait for another one': [
-    [KEYED, 'this.#queue.hold(bytes)', '() => undefined'],
+    [KEYED, 'this.#queue.hold(Buffer.byteLength(members))', '() => undefined'],
     [KEYED, 'release();', ''],
   ],
   'closed: A close waits for the creates': [[STORE, 'await this.#queue.whenIdle();', '']],

@@ -9,14 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/logger.ts';
 import { systemClock, systemMemory } from '../base/system.ts';
 import { unfinishedPath } from './data-file.ts';
-import {
-  attributesOf,
-  isSameFile,
-  isUnlocked,
-  syncFolders,
-  withFile,
-  type Disk,
-} from './disk.ts';
+import { attributesOf, isSameFile, isUnlocked, syncFolders, withFile, type Disk } from './disk.ts';
 import { writeFile } from './format.ts';
 import { DamagedFileError } from './read-array.ts';
 import { readDataFile, readProvenCommits, type DataFileContent } from './read-data-file.ts';
