@@ -112,7 +112,7 @@ export const BREAKS = [
     'does not say that its file is in use': [FILE, "this.#write(firstLine('in use'), 0);", ''],
   }),
   catches(byTornStart, {
-    'does not cut off what is torn': [FILE, 'this.#identity.sizeBytes > this.sizeBytes', 'false'],
+    'does not cut off what is torn': [FILE, 'this.identity.sizeBytes > this.sizeBytes', 'false'],
   }),
   catches(byCrash(liveInDoubt), {
     'writes commits without their keys': [STORE, 'creates.map(({ key }) => key)', '[]'],
