@@ -20,6 +20,7 @@ export type Slips<Check extends string> = Readonly<
   Partial<Record<Check, readonly Slip[] | Readonly<Record<string, Slip>>>>
 >;
 
+// Node.js 26 warns of it: Node.js 20 has no registerHooks.
 register('./slip-hooks.js', import.meta.url);
 
 /**
