@@ -120,13 +120,16 @@ function lastLookOf(what: string, { operations }: Life): number {
 }
 
 /**
- * True from the last look before a write up to the time that the store notes behind it: an edit
- * that keeps the length is not noticed there.
+ * True from the last look before a write or a cut up to the time that the store notes behind it: an
+ * edit that keeps the length is not noticed there.
  */
 function isUnnoticed(what: string, { operations }: Life, at: number): boolean {
-  const isWrite = (index: number): boolean => operations[index]?.kind === 'write';
+  const isChange = (index: number): boolean => {
+    const kind = operations[index]?.kind;
+    return kind === 'write' || kind === 'truncate';
+  };
   const isStat = operations[at]?.kind === 'stat';
-  const isBehindLook = isWrite(at) || (isStat && (isWrite(at - 1) || isWrite(at + 1)));
+  const isBehindLook = isChange(at) || (isStat && (isChange(at - 1) || isChange(at + 1)));
   return what.endsWith('in its place') && isBehindLook;
 }
 
