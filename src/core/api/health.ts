@@ -4,7 +4,7 @@ import { unavailable } from './api-error.ts';
 import { jsonResponse, type HttpResponse } from '../http/http-response.ts';
 import type { Operation } from '../http/operation.ts';
 
-/** `unreadiness` returns why the service is not ready for requests, or undefined if it is ready. */
+/** `unreadiness` returns why the service is not ready for creates, or undefined if it is ready. */
 export function healthOperations(unreadiness: () => string | undefined): readonly Operation[] {
   return [
     healthOperation('livez', () => OK),

@@ -78,6 +78,7 @@ export function createService(options: ServiceOptions): Service {
   const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
   const logger = safeLogger(options.log ?? warningLogger);
   let keys = createKeyring(options.apiKeys);
+  // Closed with the service, even if it was never opened.
   const given = typeof options.store === 'function' ? undefined : options.store;
   let state: State = { name: 'starting' };
   let opening: Promise<void> | undefined;

@@ -8,7 +8,8 @@
  * without an API key does not learn that.
  *
  * Whatever refuses a request throws an HttpError. Up to the method nothing is awaited, so these
- * refusals are sent before the parser can reject the body. Those of an operation may be too late.
+ * refusals are sent before the parser can reject the body. If an operation refuses a request whose
+ * body the parser has rejected meanwhile, the client gets the parser's error.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -53,7 +54,7 @@ interface ListenerOptions {
 
 /** What holds for all operations, such as a header field that each response has. */
 export interface Policy {
-  /** Returns the response to a request that comes before authentication, or undefined. */
+  /** Returns a response that is sent before authentication, or undefined to go on. */
   responseFor(request: IncomingMessage): HttpResponse | undefined;
   /** Returns header fields to add to a response. */
   headersFor(request: IncomingMessage, httpResponse: HttpResponse): FieldList;
@@ -173,10 +174,10 @@ function respond(exchange: Exchange, httpResponse: HttpResponse, options: Listen
   const { status, bodyBytes } = httpResponse;
   const headers: string[] = [];
   for (const policy of options.policies) headers.push(...policy.headersFor(request, httpResponse));
-  const isEarly = leavesBody(request, status, options.bodyLimitBytes);
+  const isBodyLeft = leavesBody(request, status, options.bodyLimitBytes);
   // createPlainServer sets it already. On another server, node:http would reset the connection.
-  if (isEarly) socket.destroySoon = () => lingeringClose(socket);
-  if (isEarly || options.isStopping() || endsConnection(exchange)) {
+  if (isBodyLeft) socket.destroySoon = () => lingeringClose(socket);
+  if (isBodyLeft || options.isStopping() || endsConnection(exchange)) {
     headers.push('Connection', 'close');
   }
   if (!response.destroyed) sendResponse(response, httpResponse, headers);

@@ -1,6 +1,6 @@
 /**
- * The limits of connections and headers, each with its reason. One table in ops/README.md lists all
- * limits on what a client can make grow.
+ * The limits of connections and headers, each with its reason. One table in extras/ops/README.md
+ * lists all limits on what a client can make grow.
  *
  *     who closes a connection   when
  *     node:http                 a request takes longer than headersTimeout or requestTimeout (408),

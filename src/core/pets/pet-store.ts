@@ -68,8 +68,8 @@ export interface PetStore {
   readonly lost?: Promise<Error>;
 
   /**
-   * Called when a shutdown begins, before `close`. From then on the store spends less time on a
-   * create that fails.
+   * Called when a shutdown begins, before `close`. From then on there is a limit to the time for
+   * creates that fail, and for saving pets that no file has.
    */
   drain?(): void;
 

@@ -39,7 +39,8 @@ export class InvalidPetError extends Error {
 
 /**
  * Returns the values of a NewPet as a plain object. Each is read once: a program may pass an object
- * whose getters return something else the next time. The values are checked by `formatMembers`.
+ * whose getters return something else the next time. The values are checked by `formatMembers`. A
+ * store that needs single values, such as one on a database, calls this, too.
  */
 export function readNewPet({ name, categoryId, status }: NewPet): NewPet {
   return status === undefined ? { name, categoryId } : { name, categoryId, status };

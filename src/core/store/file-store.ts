@@ -119,7 +119,7 @@ const PAUSE_RATIO = 9;
 const REPEAT_LOG_MS = 60_000;
 /**
  * How long the store still tries after `drain`, which a busy server calls up to 4 s after the
- * signal. The process ends 10 s after that, and the pets may have to be saved before.
+ * signal. The process ends 10 s after the signal, and the pets may have to be saved before.
  */
 const STOP_MS = 5_000;
 
@@ -643,8 +643,8 @@ function filesOf(state: State): readonly DataFile[] {
 }
 
 /**
- * Closes the files that are not needed any more: all except the one at the path, or, if nothing is
- * there, those that have no name at all, so that their room is free. Returns the others.
+ * Closes the files that are not needed any more. If one is at the path, all others; otherwise those
+ * that have no name at all, since that frees their room. Returns what is kept.
  */
 async function keepNeeded(
   files: readonly DataFile[],

@@ -36,7 +36,7 @@ export const FILE_END: Buffer = Buffer.from(']\n');
 export const KEY_MEMBER = ',"idempotencyKey":"';
 const KEY_BYTES: number = KEY_MEMBER.length + '0123456789abcdef0123456789abcdef"'.length;
 /**
- * As an expression, the end of a whole pet, and of nothing else: a quote in a name is escaped. It
+ * As an expression, how a whole pet ends. No name contains it, since a quote there is escaped. It
  * also accepts values that no pet has, such as another status.
  */
 export const LINE_END: string = String.raw`,"categoryId":-?\d+(?:,"status":"[a-z]+")?(?:${KEY_MEMBER}\w+")?\}`;

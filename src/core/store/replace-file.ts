@@ -27,7 +27,7 @@ export interface Replacement {
   readonly attributes: FileAttributes;
   /** Writes the content, through the function that it gets. */
   write(append: (bytes: Buffer) => Promise<void>): Promise<void>;
-  /** Called with the synced file right before it gets the name. If it rejects, nothing happens. */
+  /** Called with the synced file right before it gets the name. If it rejects, nothing changes. */
   beforeName?(file: DiskFile): Promise<void>;
   /** Called after a failure if the path may lead to the file. By default the file is closed. */
   keep?(file: DiskFile): Promise<void>;

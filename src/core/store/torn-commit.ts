@@ -22,13 +22,13 @@ const SECTOR_BYTES = 512;
  */
 export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean {
   const start = startOf(lastId + 1n);
-  const oldBytes = [0, 1].filter((at) => tail[at] === FILE_END[at]);
+  const oldOffsets = [0, 1].filter((at) => tail[at] === FILE_END[at]);
   // What was to be written there: with the old bytes as they were, or with the new ones.
   const written = Buffer.from(tail);
-  for (const at of oldBytes) written[at] = start.charCodeAt(at);
+  for (const at of oldOffsets) written[at] = start.charCodeAt(at);
   if (!beginsLike(written, start) || !hasWholeSectors(tail, end)) return false;
   // A sector that still has an old byte has nothing new behind it.
-  const oldEnd = Math.max(0, ...oldBytes.map((at) => endOfSector(end, at)));
+  const oldEnd = Math.max(0, ...oldOffsets.map((at) => endOfSector(end, at)));
   if (tail.subarray(FILE_END.length, oldEnd).some((byte) => byte !== 0)) return false;
   const text = written.toString('latin1');
   const mark = /\}[ \t]{32}\n/.exec(text);
@@ -37,7 +37,7 @@ export function isTornCommit(tail: Buffer, end: number, lastId: bigint): boolean
   if (/[^\]\n\0]/.test(behind)) return false;
   if (text.includes('\0')) return true;
   // A whole commit with a mark that does not prove it was changed after it was written.
-  if (oldBytes.length === 0 && text.endsWith(']\n')) return false;
+  if (oldOffsets.length === 0 && text.endsWith(']\n')) return false;
   const isEnd = FILE_END.toString().startsWith(behind);
   return isEnd && isBeginningOfLines(text.slice(0, linesEnd), lastId, mark !== null);
 }
