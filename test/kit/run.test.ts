@@ -132,8 +132,15 @@ test('Each response on a connection is judged, after hints, in chunks and with a
     const refusal = { ...plainRules.error(429, 'Often'), fields: { 'Retry-After': '0.01' } };
     return (right, request) => (isOften(request) ? refusal : right);
   };
+  const unreadable: Rules['end'] = (response, text) => {
+    const { method, headers, socket } = response.req;
+    if (method === 'HEAD' || 'user-agent' in headers) return void response.end(text);
+    socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'0'.repeat(1 << 20)}`);
+  };
   for (const [rules, expected] of [
     [hinted, 'hold'],
+    // The length of a chunk has a million digits, and no end.
+    [{ end: unreadable }, 'hold'],
     [{ ...hinted, front }, 'fail'],
     [{ reply: limited(() => (requests += 1) % 3 === 0) }, 'hold'],
     // Only the first request of each connection.
@@ -196,9 +203,10 @@ test('A service that closes a connection unannounced after an error fails no che
   assert.deepEqual([outcome?.kind, outcome?.causes], ['hold', []]);
 });
 
-test('A response to HEAD may take its time, and ends a moment after its header', async (t) => {
+test('A response to HEAD may take its time, also after many hints, and ends a moment after its header', async (t) => {
+  const hints = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(60);
   const server = createServer((socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n');
+    socket.write(`${hints}HTTP/1.1 200 OK\r\n`);
     // Longer than the kit waits after the header. The connection stays open.
     setTimeout(() => socket.write('X: x\r\n\r\n'), 1200);
   });

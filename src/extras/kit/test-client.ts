@@ -261,7 +261,7 @@ export class TestClient {
     let received = '';
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      if (received.length < LONGEST_HEADER_BYTES && RESPONSE.test(received))
+      if (received.length < LONGEST_HEADER_BYTES && firstResponse(received))
         socket.setTimeout(idleMs);
       if (received.length > LONGEST_RECEIVED_BYTES) socket.destroy();
     });
@@ -322,14 +322,14 @@ export class TestClient {
   }
 }
 
-/** A response behind those with a status 1xx (RFC 9110, section 15.2). */
-const RESPONSE: RegExp =
-  /^(?:HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n)*HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
+/** A response with a status 1xx, before the final one (RFC 9110, section 15.2). */
+const INTERIM: RegExp = /HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n/gy;
+const RESPONSE: RegExp = /^HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
 const RAW_FIELDS: RegExp = /\n(retry-after|content-length|transfer-encoding):[ \t]*([!-~]*)/gi;
 
-/** Returns the first response in what came on a connection, or undefined without a whole header. */
+/** Returns the first final response of a connection, or undefined without a whole header. */
 function firstResponse(received: string): HeadResponse | undefined {
-  const [, status, fields = '', text] = RESPONSE.exec(received) ?? [];
+  const [, status, fields = '', text] = RESPONSE.exec(received.replace(INTERIM, '')) ?? [];
   if (text === undefined) return undefined;
   const headers = Array.from(fields.matchAll(RAW_FIELDS), ([, name, value]) => [name!, value!]);
   return { status: Number(status), headers: new Headers(headers as [string, string][]), text };
@@ -342,7 +342,7 @@ function afterBody({ status, headers, text }: HeadResponse): string {
     return text.slice(Number(headers.get('Content-Length') ?? Infinity));
   }
   for (let rest = text; ;) {
-    const [line = '', size = ''] = /^([0-9a-f]+).*\r\n/i.exec(rest) ?? [];
+    const [line = '', size = ''] = /^([0-9a-f]+)\b.*\r\n/i.exec(rest) ?? [];
     const length = Number.parseInt(size, 16);
     rest = rest.slice(line.length);
     // After the last chunk there may be trailer fields.
