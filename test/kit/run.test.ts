@@ -8,11 +8,12 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checksOf } from '../../src/extras/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/extras/kit/report.ts';
 import { awaitService, Run } from '../../src/extras/kit/run.ts';
 import { plainText, secretsOf, shownText } from '../../src/extras/kit/shown.ts';
-import { readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts';
+import { NoResponse, readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts';
 import { isWhole } from '../support/extent.ts';
 import { listen } from '../support/http/service.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
@@ -205,15 +206,22 @@ test('A service that closes a connection unannounced after an error fails no che
 
 test('A response to HEAD may take its time, also after many hints, and ends a moment after its header', async (t) => {
   const hints = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(60);
-  const server = createServer((socket) => {
+  const server = createServer(async (socket) => {
+    socket.on('error', () => undefined);
     socket.write(`${hints}HTTP/1.1 200 OK\r\n`);
     // Longer than the kit waits after the header. The connection stays open.
-    setTimeout(() => socket.write('X: x\r\n\r\n'), 1200);
+    for (let sent = 0; sent < 12; sent += 1) {
+      await sleep(100);
+      socket.write('X: x\r\n');
+    }
+    socket.write('\r\n');
   });
   t.after(() => void server.close());
-  const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
-  const client = new TestClient({ baseUrl, key: KEY, timeoutMs: HOUR_MS });
+  const target = { baseUrl: `http://127.0.0.1:${await listen(server)}/v1`, key: KEY };
+  const client = new TestClient({ ...target, timeoutMs: HOUR_MS });
   assert.equal((await client.head('/pets')).status, 200);
+  // Its time is up, although it never pauses for so long.
+  await assert.rejects(new TestClient({ ...target, timeoutMs: 500 }).head('/pets'), NoResponse);
 });
 
 test('A Link that cannot be read is refused at once, however many parameters it has', async (t) => {

@@ -243,7 +243,8 @@ export class TestClient {
 
   /**
    * Sends requests on a connection of their own. Resolves with all that came until it was closed,
-   * as Latin-1. A service that leaves it open delays the kit until `idleMs` after a header.
+   * at the latest after `timeoutMs`, as Latin-1. A service that leaves it open delays the kit until
+   * `idleMs` after a header.
    */
   async #exchange(
     requests: readonly RawRequest[],
@@ -256,7 +257,8 @@ export class TestClient {
     const servername = isIP(host) === 0 ? host : '';
     const options = { host, port: Number(port || (isTls ? 443 : 80)), servername };
     const socket = isTls ? connectTls(options) : connectTcp(options);
-    socket.setTimeout(timeoutMs, () => socket.destroy());
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    socket.on('timeout', () => socket.destroy());
     socket.write(requests.map(({ bytes }) => bytes).join(''));
     let received = '';
     socket.on('data', (chunk: Buffer) => {
@@ -267,6 +269,7 @@ export class TestClient {
     });
     const closed = 'the connection was closed';
     const reason = await once(socket, 'close').then(() => closed, messageOf);
+    clearTimeout(timer);
     const sent = requests.map(({ text }) => text).join('\n\n');
     this.lastExchange = { sent, received: received || reason };
     return received;
