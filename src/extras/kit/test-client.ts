@@ -88,6 +88,8 @@ const MAX_RETRY_AFTER_S = 10;
 export class RunState {
   /** The pets that the service has acknowledged, by their ids. */
   readonly acknowledged: Map<bigint, Fields> = new Map();
+  /** The ids that more than one of them got. */
+  readonly repeatedIds: Set<bigint> = new Set();
   /**
    * True if the service takes what it did not read of a request for the next one, or closes
    * connections unannounced. Then each request has its own connection, so that this does not show
@@ -139,7 +141,11 @@ export class TestClient {
     const response = await this.send('POST', '/pets', fields, text);
     const pet = isAdded(response) ? jsonOrUndefined(response.text) : undefined;
     const id = isObject(pet) ? pet['id'] : undefined;
-    if (typeof id === 'bigint') this.run.acknowledged.set(id, pet as Fields);
+    if (typeof id !== 'bigint') return response;
+    const { acknowledged, repeatedIds } = this.run;
+    // A replay responds with the pet of an earlier create.
+    if (acknowledged.has(id) && headers?.['Idempotency-Key'] === undefined) repeatedIds.add(id);
+    acknowledged.set(id, pet as Fields);
     return response;
   }
 

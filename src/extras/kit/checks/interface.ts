@@ -720,8 +720,9 @@ const versioning = declare('interface', {
 /** Run last: by then the service has many newer pets. */
 export const staying: readonly Check[] = declare('interface', {
   '4.2/stays (S4.2.1) An added animal stays, to the end of a run': async (client) => {
-    const { acknowledged } = client.run;
+    const { acknowledged, repeatedIds } = client.run;
     await client.addMany(STAYING - acknowledged.size);
+    assertEqual([...repeatedIds], [], 'the ids that more than one added pet got');
     await assertStay(client, [...acknowledged.values()]);
   },
 });
