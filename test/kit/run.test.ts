@@ -60,6 +60,9 @@ await tests.pass(
     const past = await othersOf({ now: () => AFTER_REMOVAL_MS }, day);
     const dayIds = day.map(({ id }) => `${id} not observed`);
     assert.deepEqual(past, dayIds);
+    const isName = (value: unknown): boolean => /^Conf/.test(String(value));
+    const named = await othersOf({ isName }, checksOf('interface', ['4.2/not-added', '4.2/once']));
+    assert.deepEqual(named, ['4.2/once not observed', '4.2/not-added not observed']);
     const titles = Object.keys(FAULTS);
     const complaints = titles.filter((title) => plainDiffers.has(`${checkOf(title)} differ`));
     return { cases: titles.length, complaints };
