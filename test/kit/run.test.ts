@@ -282,6 +282,11 @@ const TEXTS: readonly (readonly [what: string, text: string, shown: string, key?
   ['the key in the other case', `Bearer ${SECRET.toUpperCase()}`, 'Bearer ***'],
   ['the key without its last letter', `Bearer ${SECRET.slice(0, -1)}`, 'Bearer ***'],
   ['the key as the scheme Basic sends it', `Basic ${BASE64}`, 'Basic ***'],
+  [
+    'the key as JSON, URLs and pages of HTML escape it',
+    String.raw`Secret\-of\-9\+ Secret-of-9%2B Secret-of-9\u002b Secret&#45;of-9&plus;`,
+    '*** *** *** ***',
+  ],
   ['a short key only as a whole word', 'a Rex a,a-b', '*** Rex ***,a-b', 'a'],
   ['forms of a short key', 'ninex xnine nin Om5pbmU= nines', '*** *** *** *** nines', 'nine'],
   ['control characters', 'a\x1b[31m\0\t\x9f\nb', 'a\\u001b[31m\\u0000\\u0009\\u009f\nb'],
