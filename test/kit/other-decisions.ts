@@ -38,7 +38,7 @@ export const otherDecisions: Partial<Rules> = {
     if (unknown !== undefined) throw new Invalid(`${unknown} is not known`);
     return { status: 'available', ...members } as unknown as NewPet;
   },
-  isName: (value) => typeof value === 'string' && /^[ -~]{1,60}$/.test(value),
+  isName: (value) => typeof value === 'string' && /^[A-Za-z ]{1,15}$/.test(value),
   // Ten old categories exist, and some with very large numbers.
   isCategory: (value) =>
     typeof value === 'bigint' &&

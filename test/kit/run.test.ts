@@ -8,11 +8,12 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checksOf } from '../../src/extras/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/extras/kit/report.ts';
 import { awaitService, Run } from '../../src/extras/kit/run.ts';
 import { plainText, secretsOf, shownText } from '../../src/extras/kit/shown.ts';
-import { readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts';
+import { NoResponse, readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts';
 import { isWhole } from '../support/extent.ts';
 import { listen } from '../support/http/service.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
@@ -59,6 +60,9 @@ await tests.pass(
     const past = await othersOf({ now: () => AFTER_REMOVAL_MS }, day);
     const dayIds = day.map(({ id }) => `${id} not observed`);
     assert.deepEqual(past, dayIds);
+    const isName = (value: unknown): boolean => /^Conf/.test(String(value));
+    const named = await othersOf({ isName }, checksOf('interface', ['4.2/not-added', '4.2/once']));
+    assert.deepEqual(named, ['4.2/once not observed', '4.2/not-added not observed']);
     const titles = Object.keys(FAULTS);
     const complaints = titles.filter((title) => plainDiffers.has(`${checkOf(title)} differ`));
     return { cases: titles.length, complaints };
@@ -132,8 +136,15 @@ test('Each response on a connection is judged, after hints, in chunks and with a
     const refusal = { ...plainRules.error(429, 'Often'), fields: { 'Retry-After': '0.01' } };
     return (right, request) => (isOften(request) ? refusal : right);
   };
+  const unreadable: Rules['end'] = (response, text) => {
+    const { method, headers, socket } = response.req;
+    if (method === 'HEAD' || 'user-agent' in headers) return void response.end(text);
+    socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'0'.repeat(1 << 20)}`);
+  };
   for (const [rules, expected] of [
     [hinted, 'hold'],
+    // The length of a chunk has a million digits, and no end.
+    [{ end: unreadable }, 'hold'],
     [{ ...hinted, front }, 'fail'],
     [{ reply: limited(() => (requests += 1) % 3 === 0) }, 'hold'],
     // Only the first request of each connection.
@@ -196,16 +207,24 @@ test('A service that closes a connection unannounced after an error fails no che
   assert.deepEqual([outcome?.kind, outcome?.causes], ['hold', []]);
 });
 
-test('A response to HEAD may take its time, and ends a moment after its header', async (t) => {
-  const server = createServer((socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n');
+test('A response to HEAD may take its time, also after many hints, and ends a moment after its header', async (t) => {
+  const hints = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(60);
+  const server = createServer(async (socket) => {
+    socket.on('error', () => undefined);
+    socket.write(`${hints}HTTP/1.1 200 OK\r\n`);
     // Longer than the kit waits after the header. The connection stays open.
-    setTimeout(() => socket.write('X: x\r\n\r\n'), 1200);
+    for (let sent = 0; sent < 12; sent += 1) {
+      await sleep(100);
+      socket.write('X: x\r\n');
+    }
+    socket.write('\r\n');
   });
   t.after(() => void server.close());
-  const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
-  const client = new TestClient({ baseUrl, key: KEY, timeoutMs: HOUR_MS });
+  const target = { baseUrl: `http://127.0.0.1:${await listen(server)}/v1`, key: KEY };
+  const client = new TestClient({ ...target, timeoutMs: HOUR_MS });
   assert.equal((await client.head('/pets')).status, 200);
+  // Its time is up, although it never pauses for so long.
+  await assert.rejects(new TestClient({ ...target, timeoutMs: 500 }).head('/pets'), NoResponse);
 });
 
 test('A Link that cannot be read is refused at once, however many parameters it has', async (t) => {
@@ -263,6 +282,11 @@ const TEXTS: readonly (readonly [what: string, text: string, shown: string, key?
   ['the key in the other case', `Bearer ${SECRET.toUpperCase()}`, 'Bearer ***'],
   ['the key without its last letter', `Bearer ${SECRET.slice(0, -1)}`, 'Bearer ***'],
   ['the key as the scheme Basic sends it', `Basic ${BASE64}`, 'Basic ***'],
+  [
+    'the key as JSON, URLs and pages of HTML escape it',
+    String.raw`Secret\-of\-9\+ Secret-of-9%2B Secret-of-9\u002b Secret&#45;of-9&plus;`,
+    '*** *** *** ***',
+  ],
   ['a short key only as a whole word', 'a Rex a,a-b', '*** Rex ***,a-b', 'a'],
   ['forms of a short key', 'ninex xnine nin Om5pbmU= nines', '*** *** *** *** nines', 'nine'],
   ['control characters', 'a\x1b[31m\0\t\x9f\nb', 'a\\u001b[31m\\u0000\\u0009\\u009f\nb'],

@@ -3,8 +3,8 @@
  * API key and other secrets.
  *
  * A long secret is replaced everywhere, and so are the forms in which the checks send the key as an
- * invalid one. A short key and its forms are replaced only as whole words: otherwise the key `a`
- * would replace every a.
+ * invalid one, escaped or not. A short key and its forms are replaced only as whole words:
+ * otherwise the key `a` would replace every a.
  */
 
 import { cut } from '../../core/base/quote.ts';
@@ -61,7 +61,13 @@ function patternOf(secret: string): string {
   const shorter = secret.length > 3 ? [secret.slice(0, -1)] : [];
   const forms = [secret, ...longer, ...base64, ...shorter]
     .sort(longestFirst)
-    .map((form) => form.replace(/[^A-Za-z0-9]/g, '\\$&'))
+    .map((form) => form.replace(/[^A-Za-z0-9]/g, escapesOf))
     .join('|');
   return isShort ? `(?<![A-Za-z0-9_-])(?:${forms})(?![A-Za-z0-9_-])` : forms;
+}
+
+/** Returns the expression of a character as it is, or as JSON, a URL or HTML may escape it. */
+function escapesOf(character: string): string {
+  const hex = character.charCodeAt(0).toString(16).padStart(2, '0');
+  return `(?:\\\\?\\${character}|\\\\u00${hex}|%${hex}|&#?[a-z0-9]+;)`;
 }

@@ -88,6 +88,8 @@ const MAX_RETRY_AFTER_S = 10;
 export class RunState {
   /** The pets that the service has acknowledged, by their ids. */
   readonly acknowledged: Map<bigint, Fields> = new Map();
+  /** The ids that more than one of them got. */
+  readonly repeatedIds: Set<bigint> = new Set();
   /**
    * True if the service takes what it did not read of a request for the next one, or closes
    * connections unannounced. Then each request has its own connection, so that this does not show
@@ -139,7 +141,11 @@ export class TestClient {
     const response = await this.send('POST', '/pets', fields, text);
     const pet = isAdded(response) ? jsonOrUndefined(response.text) : undefined;
     const id = isObject(pet) ? pet['id'] : undefined;
-    if (typeof id === 'bigint') this.run.acknowledged.set(id, pet as Fields);
+    if (typeof id !== 'bigint') return response;
+    const { acknowledged, repeatedIds } = this.run;
+    // A replay responds with the pet of an earlier create.
+    if (acknowledged.has(id) && headers?.['Idempotency-Key'] === undefined) repeatedIds.add(id);
+    acknowledged.set(id, pet as Fields);
     return response;
   }
 
@@ -243,7 +249,8 @@ export class TestClient {
 
   /**
    * Sends requests on a connection of their own. Resolves with all that came until it was closed,
-   * as Latin-1. A service that leaves it open delays the kit until `idleMs` after a header.
+   * at the latest after `timeoutMs`, as Latin-1. A service that leaves it open delays the kit until
+   * `idleMs` after a header.
    */
   async #exchange(
     requests: readonly RawRequest[],
@@ -256,17 +263,19 @@ export class TestClient {
     const servername = isIP(host) === 0 ? host : '';
     const options = { host, port: Number(port || (isTls ? 443 : 80)), servername };
     const socket = isTls ? connectTls(options) : connectTcp(options);
-    socket.setTimeout(timeoutMs, () => socket.destroy());
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    socket.on('timeout', () => socket.destroy());
     socket.write(requests.map(({ bytes }) => bytes).join(''));
     let received = '';
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      if (received.length < LONGEST_HEADER_BYTES && RESPONSE.test(received))
+      if (received.length < LONGEST_HEADER_BYTES && firstResponse(received))
         socket.setTimeout(idleMs);
       if (received.length > LONGEST_RECEIVED_BYTES) socket.destroy();
     });
     const closed = 'the connection was closed';
     const reason = await once(socket, 'close').then(() => closed, messageOf);
+    clearTimeout(timer);
     const sent = requests.map(({ text }) => text).join('\n\n');
     this.lastExchange = { sent, received: received || reason };
     return received;
@@ -322,14 +331,14 @@ export class TestClient {
   }
 }
 
-/** A response behind those with a status 1xx (RFC 9110, section 15.2). */
-const RESPONSE: RegExp =
-  /^(?:HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n)*HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
+/** A response with a status 1xx, before the final one (RFC 9110, section 15.2). */
+const INTERIM: RegExp = /HTTP\/1\.[01] 1[0-9]{2}[^]*?\r\n\r\n/gy;
+const RESPONSE: RegExp = /^HTTP\/1\.[01] ([2-9][0-9]{2})([^]*?)\r\n\r\n([^]*)$/;
 const RAW_FIELDS: RegExp = /\n(retry-after|content-length|transfer-encoding):[ \t]*([!-~]*)/gi;
 
-/** Returns the first response in what came on a connection, or undefined without a whole header. */
+/** Returns the first final response of a connection, or undefined without a whole header. */
 function firstResponse(received: string): HeadResponse | undefined {
-  const [, status, fields = '', text] = RESPONSE.exec(received) ?? [];
+  const [, status, fields = '', text] = RESPONSE.exec(received.replace(INTERIM, '')) ?? [];
   if (text === undefined) return undefined;
   const headers = Array.from(fields.matchAll(RAW_FIELDS), ([, name, value]) => [name!, value!]);
   return { status: Number(status), headers: new Headers(headers as [string, string][]), text };
@@ -342,7 +351,7 @@ function afterBody({ status, headers, text }: HeadResponse): string {
     return text.slice(Number(headers.get('Content-Length') ?? Infinity));
   }
   for (let rest = text; ;) {
-    const [line = '', size = ''] = /^([0-9a-f]+).*\r\n/i.exec(rest) ?? [];
+    const [line = '', size = ''] = /^([0-9a-f]+)\b.*\r\n/i.exec(rest) ?? [];
     const length = Number.parseInt(size, 16);
     rest = rest.slice(line.length);
     // After the last chunk there may be trailer fields.

@@ -236,7 +236,7 @@ const onPets = declare('decisions', {
     assertField(headers, 'Link', /rel="?successor-version/);
   },
   'replay Idempotency-Key: the same request twice adds one pet': (client) =>
-    assertAddsOnly(client, 'once', async (name) => {
+    assertAddsOnly(client, async (name) => {
       const body = stringifyExactJson(client.newPet({ name, status: 'pending' }));
       const [first, second] = await postTwice(client, body, body);
       assertStatus(second, 201);
