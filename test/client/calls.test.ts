@@ -161,7 +161,8 @@ const BAD_OPTIONS: readonly (readonly [part: string, ...options: object[]])[] = 
   ['not NaN', { timeoutMs: NaN }, { retries: NaN }],
   ['retries must be a number from 0 on, not -1', { retries: -1 }],
   ['fetch must be a function, not "fetch"', { fetch: 'fetch' }],
-  ['signal must be an AbortSignal, not an object', { signal: {} }],
+  ['createClient may have baseUrl, apiKey, timeoutMs, retries, fetch, and no retry', { retry: 5 }],
+  ['and no signal', { signal: new AbortController().signal }],
 ];
 
 test('Invalid options are refused, and the error does not contain the API key', () => {
@@ -231,6 +232,8 @@ test('Invalid arguments are refused before anything is sent', async () => {
   await assert.rejects(client.createPet(newPet), new TypeError('name must be a string'));
   await assert.rejects(client.listPets({}, { timeoutMs: -1 }), TypeError);
   await assert.rejects(client.getPet(1, { retries: -0.5 }), TypeError);
+  const notASignal = new TypeError('signal must be an AbortSignal, not an object');
+  await assert.rejects(client.getPet(1, { signal: {} as AbortSignal }), notASignal);
   const options = 'signal, timeoutMs, retries, idempotencyKey';
   await assert.rejects(client.createPet(REX, { idempotencykey: 'k' } as never), {
     name: 'TypeError',

@@ -122,6 +122,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError('createClient needs its options: { baseUrl, apiKey }');
   }
+  assertNames('createClient', options, CLIENT_OPTIONS);
   const baseUrl = readBaseUrl(options.baseUrl);
   checkApiKey(options.apiKey);
   const defaults = readCallOptions(options, { timeoutMs: 30_000, retries: 2 });
@@ -189,6 +190,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   };
 }
 
+const CLIENT_OPTIONS: readonly string[] = ['baseUrl', 'apiKey', 'timeoutMs', 'retries', 'fetch'];
 const CALL_OPTIONS: readonly (keyof CallOptions)[] = ['signal', 'timeoutMs', 'retries'];
 
 type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;

@@ -23,7 +23,7 @@ export interface PetStoreRequest {
 export interface SendOptions {
   readonly fetch: typeof fetch;
   readonly apiKey: string;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly retries: number;
 }
