@@ -675,6 +675,11 @@ test('The client waits as Retry-After asks, up to 30 s, and half a backoff longe
       assert.deepEqual(clock.waits, askedMs === Infinity ? [] : [askedMs + 150], field);
     }
   }
+  // The clock of the service is a minute behind.
+  const fields = { Date: at(-60_000), 'Retry-After': at(-58_000) };
+  const { client, clock } = scriptedClient([answersError(503, 'unavailable', fields), PAGE]);
+  await client.listPets();
+  assert.deepEqual(clock.waits, [2150]);
 });
 
 /** Moments of a call: its step, and the timers that run then. */

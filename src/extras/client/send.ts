@@ -57,7 +57,7 @@ export async function send(
       mayBeAdded ||= outcome.mayBeAdded;
       const isFinal = attempt >= retries || outcome.isFinal === true;
       if (isFinal || !isSafeToRepeat(request, outcome.error)) throw outcome.error;
-      const delayMs = retryDelayMs(attempt, outcome.retryAfter);
+      const delayMs = retryDelayMs(attempt, outcome.askedMs);
       // A wait beyond the time limit would replace the failure by a timeout.
       if (delayMs === undefined || performance.now() + delayMs >= endsAt) throw outcome.error;
       await wait(delayMs, limit.signal);
@@ -93,7 +93,8 @@ interface Failure {
   readonly mayBeAdded: boolean;
   /** True if the same request would fail again. */
   readonly isFinal?: boolean;
-  readonly retryAfter: string | null;
+  /** The wait that the service asks for. */
+  readonly askedMs: number;
 }
 
 async function sendOnce(
@@ -127,14 +128,14 @@ async function sendOnce(
     const after = effect(request, wasInDoubt || failure.mayBeAdded);
     const message = `${describe(request)} ${what}: ${why}${hint}${after}`;
     const error = new PetStoreError('network_failure', message, undefined, { cause });
-    return { error, ...failure, retryAfter: null };
+    return { error, ...failure, askedMs: 0 };
   }
   const { status } = received;
   if (status === (body === null ? 200 : 201)) return received;
   const answer = errorFrom(received, apiKey);
   const mayBeAdded = answer.code === 'unexpected_status' || (status >= 500 && !isRefusal(answer));
   const error = withHints(request, answer, wasInDoubt || mayBeAdded);
-  return { error, mayBeAdded, retryAfter: received.headers.get('Retry-After') };
+  return { error, mayBeAdded, askedMs: readRetryAfter(received.headers) };
 }
 
 /** The page's address, in a browser. */
@@ -238,8 +239,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
  * exponential backoff with jitter after what the service requests with Retry-After (RFC 9110,
  * section 10.2.3). `attempt` counts from 0.
  */
-function retryDelayMs(attempt: number, retryAfter: string | null): number | undefined {
-  const askedMs = retryAfter === null ? 0 : readRetryAfter(retryAfter);
+function retryDelayMs(attempt: number, askedMs: number): number | undefined {
   if (askedMs > MAX_RETRY_AFTER_MS) return undefined;
   const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempt);
   // Half of the backoff is random, so that clients that failed together do not retry together.
@@ -249,12 +249,17 @@ function retryDelayMs(attempt: number, retryAfter: string | null): number | unde
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 5000;
 
-/** Reads seconds or an HTTP date. Returns milliseconds, 0 for any other text. */
-function readRetryAfter(field: string): number {
+/**
+ * Reads seconds, or an HTTP date, to which the response's own Date is compared: the two clocks may
+ * differ. Returns milliseconds, 0 for any other text.
+ */
+function readRetryAfter(headers: Headers): number {
+  const field = headers.get('Retry-After') ?? '';
   if (/^[0-9]+$/.test(field)) return Number(field) * 1000;
   // Date.parse accepts nearly anything, even '-1', so only HTTP dates are passed to it.
   const date = /^[A-Z][a-z]+, [-\w: ]+ GMT$/.test(field) ? Date.parse(field) : NaN;
-  return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
+  const now = Date.parse(headers.get('Date') ?? '') || Date.now();
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
 /** Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. */
