@@ -8,7 +8,8 @@
 
 import { errorTexts } from '../core/base/option-error.ts';
 import { counted } from '../core/base/quote.ts';
-import { loadDataFile, makeDataFile } from '../core/store/copies.ts';
+import { makeDataFile, withUnusedFile } from '../core/store/copies.ts';
+import type { Tables } from '../core/store/tables.ts';
 import { DEFAULT_PREFIX, etcdErrors, type EtcdOptions } from '../extras/etcd/etcd-options.ts';
 import {
   readDataFilePath,
@@ -154,23 +155,25 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
       const { joinCluster } = await import('../extras/etcd/join-cluster.ts');
       const { prefix = DEFAULT_PREFIX } = etcd;
       const disk = diskWithProgress(showProgress);
-      const data = isImport ? await loadDataFile(disk, file) : undefined;
-      // An import makes a log, so every endpoint must respond, and belong to the same cluster.
-      const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
-      try {
-        if (data !== undefined) {
-          await importPets(deps, prefix, data, (done, total) =>
-            showProgress(`${Math.floor((100 * done) / total)} % `),
-          );
-          print(`${counted(data.pets.length, 'pet')} of ${file} copied to etcd, under ${prefix}`);
-          return;
+      const copy = async (data?: Tables): Promise<void> => {
+        // An import makes a log, so every endpoint must respond, and belong to the same cluster.
+        const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
+        try {
+          if (data !== undefined) {
+            await importPets(deps, prefix, data, (done, total) =>
+              showProgress(`${Math.floor((100 * done) / total)} % `),
+            );
+            print(`${counted(data.pets.length, 'pet')} of ${file} copied to etcd, under ${prefix}`);
+            return;
+          }
+          const { pets, keys } = await exportPets(deps, prefix);
+          await makeDataFile(disk, file, { pets, keys });
+          print(`${counted(pets.length, 'pet')} from etcd, under ${prefix}, copied to ${file}`);
+        } finally {
+          deps.calls.close();
         }
-        const { pets, keys } = await exportPets(deps, prefix);
-        await makeDataFile(disk, file, { pets, keys });
-        print(`${counted(pets.length, 'pet')} from etcd, under ${prefix}, copied to ${file}`);
-      } finally {
-        deps.calls.close();
-      }
+      };
+      await (isImport ? withUnusedFile(disk, file, copy) : copy());
     };
   },
 };

@@ -1,6 +1,6 @@
 /**
  * The command `petstore conformance`: runs the checks, and prints the report, or the XML of JUnit.
- * Each option is also a variable of the environment.
+ * Each option with a value is also a variable of the environment.
  */
 
 import { appendFileSync, writeFileSync } from 'node:fs';

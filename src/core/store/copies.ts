@@ -51,11 +51,24 @@ export async function checkDataFile(
 }
 
 /** Reads a data file that no service may use: it would go on to add pets. */
-export async function loadDataFile(disk: Disk, path: string, givesIds = false): Promise<Tables> {
-  const content = await checkDataFile(disk, path, givesIds);
-  if (content.isInUse) throw inUse(path);
-  assertWhole(path, content);
-  return content;
+export function loadDataFile(disk: Disk, path: string, givesIds = false): Promise<Tables> {
+  return withUnusedFile(disk, path, (tables) => Promise.resolve(tables), givesIds);
+}
+
+/** Calls `work` with the content of a data file that no service may use before `work` has ended. */
+export async function withUnusedFile<T>(
+  disk: Disk,
+  path: string,
+  work: (tables: Tables) => Promise<T>,
+  givesIds = false,
+): Promise<T> {
+  return withFile(disk, await existing(disk, path), async (file) => {
+    // Where no file can be locked, no service starts.
+    if (!(await file.lock('shared').catch(() => true))) throw inUse(path);
+    const content = await checkDataFile(disk, path, givesIds);
+    assertWhole(path, content);
+    return work(content);
+  });
 }
 
 function inUse(path: string): Error {

@@ -61,12 +61,12 @@ export interface PetStoreClient {
   /**
    * Adds a pet. Resolves with the pet and its id when it is durably stored (`POST /pets`).
    *
-   * In these cases it is not known whether the pet was added: the caller aborts the call; the code
-   * is `timeout`, `outcome_unknown`, `unexpected_status` (of a proxy), or `network_failure`, unless
-   * its message says that no pet was added. With the code `invalid_answer` and the status 201, the
-   * pet was probably added. Without an idempotency key the client retries only if the service
-   * says that no pet was added. With a key it also retries after no response, 500, 502, 503 and
-   * 504, always with that key. If it rejects, the caller can use the same key again for 24 hours.
+   * If any attempt may have added the pet, the error says so: with the code `outcome_unknown`, or
+   * at the end of its message, even if the last attempt was refused with `unavailable`. After an
+   * abort it is not known either. With the code `invalid_answer` and the status 201, the pet was
+   * probably added. Without an idempotency key the client retries only if the service says that no
+   * pet was added. With a key it also retries after no response, 500, 502, 503 and 504, always with
+   * that key. If it rejects, the caller can use the same key again for 24 hours.
    */
   createPet(newPet: PetInput, options?: CreateOptions): Promise<Pet>;
 
@@ -122,6 +122,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError('createClient needs its options: { baseUrl, apiKey }');
   }
+  assertNames('createClient', options, CLIENT_OPTIONS);
   const baseUrl = readBaseUrl(options.baseUrl);
   checkApiKey(options.apiKey);
   const defaults = readCallOptions(options, { timeoutMs: 30_000, retries: 2 });
@@ -189,6 +190,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   };
 }
 
+const CLIENT_OPTIONS: readonly string[] = ['baseUrl', 'apiKey', 'timeoutMs', 'retries', 'fetch'];
 const CALL_OPTIONS: readonly (keyof CallOptions)[] = ['signal', 'timeoutMs', 'retries'];
 
 type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;

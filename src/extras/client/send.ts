@@ -23,7 +23,7 @@ export interface PetStoreRequest {
 export interface SendOptions {
   readonly fetch: typeof fetch;
   readonly apiKey: string;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly retries: number;
 }
@@ -48,16 +48,16 @@ export async function send(
   };
   const timer = timeoutMs > MAX_TIMEOUT_MS ? undefined : setTimeout(onTime, timeoutMs);
   const endsAt = performance.now() + timeoutMs;
-  let mayBeSent = false;
+  let mayBeAdded = false;
   try {
     for (let attempt = 0; ; attempt += 1) {
       limit.signal.throwIfAborted();
-      const outcome = await sendOnce(request, options, limit.signal, mayBeSent);
+      const outcome = await sendOnce(request, options, limit.signal, mayBeAdded);
       if (!('error' in outcome)) return outcome;
-      mayBeSent ||= outcome.mayBeSent;
+      mayBeAdded ||= outcome.mayBeAdded;
       const isFinal = attempt >= retries || outcome.isFinal === true;
       if (isFinal || !isSafeToRepeat(request, outcome.error)) throw outcome.error;
-      const delayMs = retryDelayMs(attempt, outcome.retryAfter);
+      const delayMs = retryDelayMs(attempt, outcome.askedMs);
       // A wait beyond the time limit would replace the failure by a timeout.
       if (delayMs === undefined || performance.now() + delayMs >= endsAt) throw outcome.error;
       await wait(delayMs, limit.signal);
@@ -89,18 +89,19 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface Failure {
   readonly error: PetStoreError;
-  /** False if fetch refused the request, or no connection could be opened. */
-  readonly mayBeSent: boolean;
+  /** False if nothing was sent, or the service has refused the request. */
+  readonly mayBeAdded: boolean;
   /** True if the same request would fail again. */
   readonly isFinal?: boolean;
-  readonly retryAfter: string | null;
+  /** The wait that the service asks for. */
+  readonly askedMs: number;
 }
 
 async function sendOnce(
   request: PetStoreRequest,
   { fetch, apiKey }: SendOptions,
   signal: AbortSignal,
-  wasSent: boolean,
+  wasInDoubt: boolean,
 ): Promise<ServiceResponse | Failure> {
   const { url, body = null, idempotencyKey } = request;
   const headers: Record<string, string> = {
@@ -124,15 +125,17 @@ async function sendOnce(
     signal.throwIfAborted();
     const { what, reason, hint = '', ...failure } = whyNoResponse(cause, url, init);
     const why = withoutKey(cut(reason, LONGEST_REASON), apiKey);
-    const after = effect(request, failure.mayBeSent || wasSent);
+    const after = effect(request, wasInDoubt || failure.mayBeAdded);
     const message = `${describe(request)} ${what}: ${why}${hint}${after}`;
     const error = new PetStoreError('network_failure', message, undefined, { cause });
-    return { error, ...failure, retryAfter: null };
+    return { error, ...failure, askedMs: 0 };
   }
   const { status } = received;
   if (status === (body === null ? 200 : 201)) return received;
-  const error = withHint(request, errorFrom(received, apiKey));
-  return { error, mayBeSent: true, retryAfter: received.headers.get('Retry-After') };
+  const answer = errorFrom(received, apiKey);
+  const mayBeAdded = answer.code === 'unexpected_status' || (status >= 500 && !isRefusal(answer));
+  const error = withHints(request, answer, wasInDoubt || mayBeAdded);
+  return { error, mayBeAdded, askedMs: readRetryAfter(received.headers) };
 }
 
 /** The page's address, in a browser. */
@@ -148,7 +151,7 @@ function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit)
     // Throws for what fetch refuses before it sends anything, such as a signal of jsdom.
     if (typeof Request === 'function') new Request(href, init);
   } catch {
-    return { what: 'cannot be sent', reason: message, mayBeSent: false, isFinal: true };
+    return { what: 'cannot be sent', reason: message, mayBeAdded: false, isFinal: true };
   }
   // The error of Bun is its own cause.
   const causes = Array.isArray(cause?.errors)
@@ -156,11 +159,11 @@ function whyNoResponse(error: unknown, { origin, href }: URL, init: RequestInit)
     : [cause ?? (error as Cause)];
   const reason = causes[0]?.message || message;
   if (causes.length > 0 && causes.every(isBeforeSending)) {
-    return { what: 'cannot reach the service', reason, mayBeSent: false };
+    return { what: 'cannot reach the service', reason, mayBeAdded: false };
   }
   const page = typeof location === 'undefined' ? undefined : location.origin;
   const hint = cause === undefined && page !== undefined && page !== origin ? CORS : '';
-  return { what: 'got no complete response', reason, hint, mayBeSent: true };
+  return { what: 'got no complete response', reason, hint, mayBeAdded: true };
 }
 
 const LONGEST_REASON = 200;
@@ -187,25 +190,33 @@ function isBeforeSending(cause: Cause | undefined): boolean {
 const BEFORE_SENDING: RegExp = /^UND_ERR_CONNECT|^ConnectionRefused$|^(?!ERR_SSL).*(?:CERT|VERIFY)/;
 
 /**
- * With the right base URL no request gets 404 or 405, except getPet for an unknown id. Of another
- * response that is not the service's own, such as a proxy's 500 for a lost one, the message says
- * what it means for a pet.
+ * Adds what the service did not say. With the right base URL no request gets 404 or 405, except
+ * getPet for an unknown id. And the refusal of a retry is about that request only: an attempt
+ * before it may have added the pet.
  */
-function withHint(request: PetStoreRequest, error: PetStoreError): PetStoreError {
-  const { code, message, status } = error;
+function withHints(
+  request: PetStoreRequest,
+  { code, message, status }: PetStoreError,
+  mayBeAdded: boolean,
+): PetStoreError {
   const isElsewhere = status === 404 || status === 405;
-  if (isElsewhere && !(request.operation === 'getPet' && code === 'not_found')) {
-    return new PetStoreError(code, `${message}; ${BASE_URL_HINT}`, status);
-  }
-  if (code !== 'unexpected_status') return error;
-  return new PetStoreError(code, `${message}${effect(request, true)}`, status);
+  const isUnknownId = request.operation === 'getPet' && code === 'not_found';
+  const hint = isElsewhere && !isUnknownId ? `; ${BASE_URL_HINT}` : '';
+  const doubt = mayBeAdded && code !== 'outcome_unknown' ? effect(request, true) : '';
+  return new PetStoreError(code, `${message}${hint}${doubt}`, status);
 }
 
 const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
 
-function isSafeToRepeat(request: PetStoreRequest, { status, code }: PetStoreError): boolean {
+/** True for the service's own 503: it has added nothing for this request. */
+function isRefusal({ status, code }: PetStoreError): boolean {
+  return status === 503 && code === 'unavailable';
+}
+
+function isSafeToRepeat(request: PetStoreRequest, error: PetStoreError): boolean {
+  const { status, code } = error;
   const hasKey = request.idempotencyKey !== undefined;
-  if (request.body !== undefined && !hasKey) return status === 503 && code === 'unavailable';
+  if (request.body !== undefined && !hasKey) return isRefusal(error);
   if (hasKey && status === 500) return true;
   return code === 'network_failure' || status === 502 || status === 503 || status === 504;
 }
@@ -215,9 +226,9 @@ function describe({ operation, url }: PetStoreRequest): string {
 }
 
 /** Returns what a message says of the pet that a POST should add. */
-function effect({ body }: PetStoreRequest, mayBeSent: boolean): string {
+function effect({ body }: PetStoreRequest, mayBeAdded: boolean): string {
   if (body === undefined) return '';
-  return mayBeSent ? '; whether the pet was added is not known' : '; no pet was added';
+  return mayBeAdded ? '; whether the pet was added is not known' : '; no pet was added';
 }
 
 /** With a longer Retry-After the client does not retry: the caller gets the failure immediately. */
@@ -228,8 +239,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
  * exponential backoff with jitter after what the service requests with Retry-After (RFC 9110,
  * section 10.2.3). `attempt` counts from 0.
  */
-function retryDelayMs(attempt: number, retryAfter: string | null): number | undefined {
-  const askedMs = retryAfter === null ? 0 : readRetryAfter(retryAfter);
+function retryDelayMs(attempt: number, askedMs: number): number | undefined {
   if (askedMs > MAX_RETRY_AFTER_MS) return undefined;
   const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempt);
   // Half of the backoff is random, so that clients that failed together do not retry together.
@@ -239,12 +249,17 @@ function retryDelayMs(attempt: number, retryAfter: string | null): number | unde
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 5000;
 
-/** Reads seconds or an HTTP date. Returns milliseconds, 0 for any other text. */
-function readRetryAfter(field: string): number {
+/**
+ * Reads seconds, or an HTTP date, to which the response's own Date is compared: the two clocks may
+ * differ. Returns milliseconds, 0 for any other text.
+ */
+function readRetryAfter(headers: Headers): number {
+  const field = headers.get('Retry-After') ?? '';
   if (/^[0-9]+$/.test(field)) return Number(field) * 1000;
   // Date.parse accepts nearly anything, even '-1', so only HTTP dates are passed to it.
   const date = /^[A-Z][a-z]+, [-\w: ]+ GMT$/.test(field) ? Date.parse(field) : NaN;
-  return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
+  const now = Date.parse(headers.get('Date') ?? '') || Date.now();
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
 /** Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. */

@@ -59,7 +59,8 @@ import {
 
 /**
  * A process that reads a key from the log later may keep it for this much longer than 24 hours, so
- * clocks may differ by up to an hour: no process forgets a key that has not expired.
+ * clocks may differ by up to an hour: of the newest 100,000 keys, no process forgets one that has
+ * not expired.
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
 

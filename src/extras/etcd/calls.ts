@@ -1,10 +1,10 @@
 /**
  * What the etcd store needs of the world outside: calls to etcd, and a clock. Tests replace both.
  *
- * A call is a transaction that is sent once to one etcd member. It never rejects: whether a failed
- * transaction took effect depends on how it failed. For example, a create whose connection breaks
- * before the response may be stored or not, and it is `in doubt`; if the connection could not be
- * made, it is `unsent`.
+ * A call is a transaction that is sent to one etcd member: once, or again if it refused the token.
+ * It never rejects: whether a failed transaction took effect depends on how it failed. For example,
+ * a create whose connection breaks before the response may be stored or not, and it is `in doubt`;
+ * if the connection could not be made, it is `unsent`.
  */
 
 import { systemClock, type Clock } from '../../core/base/system.ts';

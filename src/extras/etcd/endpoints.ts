@@ -6,15 +6,16 @@
  *     was configured: the state at first                   working
  *     failed a call, or did not respond to a check;        failed     "fails", once
  *     the next endpoint is used
- *     responded ten seconds or more after it failed        working    "works again"
  *     responded for another cluster; the next is used      strange    "belongs to another cluster"
- *     responded for this cluster again                     working    "works again"
+ *     responded for this cluster, ten seconds or more      working    "works again"
+ *     after it became failed or strange
  *
  * The first one is used at first, and each as long as it works. Only a response that a majority of
  * the members has confirmed counts: a member that is cut off from the others could give any other.
  *
  * The cluster is lost when more than half of the endpoints are strange, and the first of them has
- * been so for ten seconds. An endpoint that does not respond changes nothing about that.
+ * been so for ten seconds. An endpoint that does not respond changes nothing about that. One that
+ * responded for this cluster, and has not failed since, does not count.
  */
 
 import type { Logger, LogLevel } from '../../core/base/logger.ts';
@@ -23,8 +24,11 @@ import type { EndpointState, Member } from './member.ts';
 
 /** How long the first strange endpoint must have been strange before the cluster is lost. */
 const OTHER_CLUSTER_MS = 10_000;
-/** The shortest time in the state `failed`: it keeps the log short. */
-const FAILED_MS = 10_000;
+/**
+ * The shortest time in the states `failed` and `strange`. It keeps the log short, also if the
+ * endpoint is a balancer, and each of its responses may be for another cluster.
+ */
+const NOT_WORKING_MS = 10_000;
 
 const EVENTS: Readonly<Record<EndpointState, readonly [LogLevel, string]>> = {
   working: ['info', 'An etcd endpoint works again'],
@@ -51,7 +55,9 @@ export class Endpoints {
 
   /** True if the cluster is lost: most endpoints belong to another one. */
   get isOtherCluster(): boolean {
-    const strange = this.#endpoints.filter(({ state }) => state === 'strange');
+    const strange = this.#endpoints.filter(({ state, isChecked }) => {
+      return state === 'strange' && !isChecked;
+    });
     const since = Math.min(...strange.map(({ since }) => since));
     const isMost = strange.length > this.#endpoints.length / 2;
     return isMost && this.#now() - since >= OTHER_CLUSTER_MS;
@@ -72,8 +78,7 @@ export class Endpoints {
       return { kind: 'in doubt', cause };
     }
     endpoint.isChecked = true;
-    const isTooEarly = endpoint.state === 'failed' && this.#now() - endpoint.since < FAILED_MS;
-    if (!isTooEarly) this.#enter(endpoint, 'working');
+    if (this.#now() - endpoint.since >= NOT_WORKING_MS) this.#enter(endpoint, 'working');
     return result;
   }
 

@@ -25,8 +25,8 @@
  * There is a read at least once a second, so that an idle store notices an outage, and its end.
  *
  * The limits of time: a create is refused five seconds after it came, or after its commit began, if
- * it is certain that nothing of it is stored. In doubt, it ends after 15 seconds. Every create ends
- * three seconds after the store began to close.
+ * it is certain that nothing of it is stored. In doubt, it ends after 15 seconds. After the store
+ * began to close, a create ends within three seconds, or within five if it has to catch up.
  */
 
 import { row, type Measurement } from '../../core/base/measurement.ts';

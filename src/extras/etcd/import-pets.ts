@@ -3,8 +3,8 @@
  *
  * An import takes a prefix without any key. Its meta says `importing` with a digest of the imported
  * data, so that services refuse the unfinished log, and the same import can be resumed. The last
- * transaction changes the meta to `ready`. An export is a single catch-up, and so a consistent
- * copy.
+ * transaction changes the meta to `ready`. If its response is lost, the same import finds a log
+ * with the same content, and ends. An export is a single catch-up, and so a consistent copy.
  */
 
 import { createHash } from 'node:crypto';
@@ -47,6 +47,10 @@ export async function importPets(
   const state = `importing ${content.digest('hex').slice(0, 32)}`;
   const log = await openLog(deps, prefix, { logId: randomHex(), state });
   await readLog(deps, log);
+  if (log.meta.state === 'ready') {
+    if (isComplete(log, imported)) return;
+    throw new LogLostError(`${prefix} already has a log: use another prefix`);
+  }
   const put = async (key: string, value: Buffer): Promise<void> => {
     const compare = [...log.compares, ifAbsent(log.nextSlot)];
     if ((await putIf(deps, compare, key, value))?.equals(value) === true) return;
@@ -67,6 +71,13 @@ export async function importPets(
     onProgress(log.pets.length, imported.pets.length);
   }
   await put(log.layout.meta, encodeMeta({ ...log.meta, state: 'ready' }));
+}
+
+/** True if the log has what is imported, and no other pets. */
+function isComplete(log: Tables, { pets, keys }: Tables): boolean {
+  for (const { id, text } of pets.pets()) if (log.pets.get(id)?.text !== text) return false;
+  for (const { key, id } of keys.entries()) if (log.keys.find(key) !== id) return false;
+  return log.pets.length === pets.length;
 }
 
 /** Resolves with all pets and idempotency keys of a log, as of one moment. */

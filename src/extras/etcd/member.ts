@@ -8,9 +8,10 @@
  * bytes: until then the request is unsent.
  *
  *     what is waited for                                at most
- *     a connection, and the system to take the request  2 s (a check: 1 s), and 4 s for each MiB
- *     the first byte of the response                    the same again
- *     each further byte                                 the same as for the connection
+ *     a connection, and the first byte of the response  2 s (a check: 1 s), and 4 s for each MiB
+ *     both for a request of more than 64 KiB            as long until the system has taken it, and
+ *                                                       as long again for the first byte
+ *     each further byte                                 as long
  *     the rest of the response                          30 s, at 64 KiB a second or faster
  */
 

@@ -35,8 +35,8 @@ export async function initEtcd(options: ClusterOptions): Promise<'made' | 'found
 /**
  * Resolves with the log under the prefix, unread. If there is none, makes one with the meta `own`.
  * Rejects with LogLostError if there is none and no `own`, if the prefix has other keys, or if the
- * log has another state than `own`, which is `ready` by default; and with StoreUnavailableError if
- * the cluster does not respond.
+ * log is neither ready nor in the state of `own`; and with StoreUnavailableError if the cluster
+ * does not respond.
  */
 export async function openLog(deps: StartDeps, prefix: string, own?: Meta): Promise<AppliedLog> {
   const layout = new Layout(prefix);
@@ -61,9 +61,8 @@ export async function openLog(deps: StartDeps, prefix: string, own?: Meta): Prom
 }
 
 function expectState(prefix: string, state: string, expected: string): void {
-  if (state === expected) return;
+  if (state === expected || state === 'ready') return;
   let reason = `Another import into ${prefix} has begun: use another prefix`;
-  if (state === 'ready') reason = `${prefix} already has a log: use another prefix`;
   if (expected === 'ready') {
     reason = `An import into ${prefix} is not finished: wait for it, or run the same import again`;
   }

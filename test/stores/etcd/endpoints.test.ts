@@ -27,11 +27,14 @@ const ROWS: readonly [happens: string, asked: string, log: string, isLost?: bool
   ['fa +9 wa', 'b', 'a fails'],
   ['fa +10 wa fb fc', 'a', 'a fails, a works, b fails, c fails'],
   ['sa sa', 'b', 'a strange'],
-  ['sa wa', 'b', 'a strange, a works'],
+  ['sa wa sa wa +9 wa', 'b', 'a strange'],
+  ['sa +10 wa', 'b', 'a strange, a works'],
   ['sa +1 sb +9', 'c', 'a strange, b strange', true],
   ['sa +1 sb +8.9', 'c', 'a strange, b strange'],
   ['sa sb +10 fa fb fc', 'a', 'a strange, b strange, c fails', true],
   ['sa sb +10 wa', 'c', 'a strange, b strange, a works'],
+  ['sa sb wa +10', 'c', 'a strange, b strange'],
+  ['sa sb wa +10 sa', 'c', 'a strange, b strange', true],
   ['sa +99', 'b', 'a strange'],
 ];
 

@@ -3,10 +3,13 @@
 import { once } from 'node:events';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { A_PATH, NOT_CONFIGURED, testCalls, type Call } from '../../process/calls.ts';
+import { withFile } from '../../../src/core/store/disk.ts';
+import { nodeDisk } from '../../../src/core/store/node-disk.ts';
+import { A_PATH, NOT_CONFIGURED, runHere, testCalls, type Call } from '../../process/calls.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { listen } from '../../support/http/service.ts';
 import { end, logged } from '../../support/process/process.ts';
@@ -46,6 +49,22 @@ testCalls([
     /^petstore: Unknown variable PETSTORE_ETCD_TLS.*\npetstore: --etcd-prefix must.*\npetstore: PETSTORE_ETCD_USER requires PETSTORE_ETCD_PASSWORD_FILE\n$/,
   ],
 ]);
+
+test('While a data file is copied into etcd, no service can start on it', async (t) => {
+  const folder = tempDir(t);
+  const from = join(folder, 'pets.json');
+  writeFileSync(from, '[]');
+  const locked: boolean[] = [];
+  const member = http.createServer(async (_request, response) => {
+    locked.push(await withFile(nodeDisk, from, (file) => file.lock('exclusive')));
+    response.end('{"code":7,"message":"permission denied"}');
+  });
+  const etcd = `http://127.0.0.1:${await listen(member)}`;
+  t.after(() => member.close());
+  const { stderr } = await runHere(['copy-pets', '--from', from, '--to-etcd', etcd], folder);
+  assert.match(stderr, /permission denied/);
+  assert.deepEqual(locked, [false]);
+});
 
 test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {
   const silent = createServer();

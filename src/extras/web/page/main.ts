@@ -110,7 +110,7 @@ function sendOptions(fetchShown: typeof fetch) {
   const apiKey = find('#key').value.trim();
   if (apiKey === '') throw new TypeError('Enter an API key first');
   checkApiKey(apiKey);
-  return { fetch: fetchShown, apiKey, signal: undefined, timeoutMs: 30_000, retries: 0 };
+  return { fetch: fetchShown, apiKey, timeoutMs: 30_000, retries: 0 };
 }
 
 function readStatus(selector: string): PetStatus | undefined {
