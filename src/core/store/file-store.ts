@@ -46,13 +46,7 @@ import {
   type StoredPage,
   type WherePetsAre,
 } from '../pets/pet-store.ts';
-import {
-  CommitQueue,
-  petsOf,
-  queuedCreate,
-  type Outcome,
-  type QueuedCreate,
-} from './commit-queue.ts';
+import { CommitQueue, petsOf, queuedCreate, type QueuedCreate } from './commit-queue.ts';
 import { CreateFigures } from './create-figures.ts';
 import { clientMessage, FailureReport } from '../base/failure-report.ts';
 import { KeyedCreates } from './keyed-creates.ts';
@@ -107,8 +101,6 @@ type State =
       readonly doubt: Commit | undefined;
     };
 
-type Outcomes = readonly Outcome<StoredPet>[];
-
 /** What has the acknowledged pets, and that as a sentence for an operator. */
 type Whereabouts = readonly [where: WherePetsAre, text: string];
 
@@ -160,7 +152,7 @@ export class FileStore implements PetStore {
   /** Of the data file, for each new one. */
   readonly #attributes: FileAttributes;
   readonly #unlockBeside: () => Promise<void>;
-  readonly #queue: CommitQueue<QueuedCreate, StoredPet>;
+  readonly #queue: CommitQueue<QueuedCreate>;
   readonly #keyed: KeyedCreates;
   readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
@@ -287,18 +279,20 @@ export class FileStore implements PetStore {
     }
   }
 
-  #commit(take: () => readonly QueuedCreate[]): Promise<Outcomes> {
+  #commit(take: () => readonly QueuedCreate[]): Promise<readonly StoredPet[]> {
     return this.#alone(async () => {
       const { clock } = this.#deps;
       const startedAt = clock.now();
       const creates = take();
-      const outcomes = await this.#store(creates);
-      this.#figures.countCommit(creates.length, clock.now() - startedAt);
-      return outcomes;
+      try {
+        return await this.#store(creates);
+      } finally {
+        this.#figures.countCommit(creates.length, clock.now() - startedAt);
+      }
     });
   }
 
-  async #store(creates: readonly QueuedCreate[]): Promise<Outcomes> {
+  async #store(creates: readonly QueuedCreate[]): Promise<readonly StoredPet[]> {
     let commit: Commit;
     let file: DataFile;
     let appended: Appended;
@@ -308,24 +302,24 @@ export class FileStore implements PetStore {
       // There may be a new file afterwards.
       await this.#repairUnlessOurs('check');
       const state = this.#state;
-      if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
+      if (state.name !== 'working') throw this.#refusal();
       ({ file } = state);
       appended = await file.append(commit.lines);
     } catch (error) {
       // Memory failed, or the system did not say what is at the path: nothing was written.
-      return this.#refuse(creates, error);
+      throw this.#refused(error);
     }
     if (appended.kind === 'rolled back') {
       // If another program has changed the file between the look and the write, no create is tried
       // on it again.
       await this.#try();
-      return this.#refuse(creates, appended.cause);
+      throw this.#refused(appended.cause);
     }
     if (appended.kind === 'durable') await this.#publish(commit, file);
     else await this.#beginRepair(appended.cause, file, commit);
     // Either way, memory has the commit now, or the state has it as its doubt.
-    if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
-    return commit.pets.map((pet) => ({ result: pet }));
+    if (this.#doubt === commit) throw this.#unknown();
+    return commit.pets;
   }
 
   /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
@@ -610,10 +604,10 @@ export class FileStore implements PetStore {
     return new OutcomeUnknownError(`It is not known whether the pet was stored: ${reason}`);
   }
 
-  #refuse(creates: readonly QueuedCreate[], cause: unknown): Outcomes {
-    const isRefusal = cause instanceof StoreUnavailableError;
-    const error = isRefusal ? cause : new StoreUnavailableError(this.#recordFailure(cause));
-    return creates.map(() => ({ error }));
+  /** Returns the error of a commit of which nothing was written. */
+  #refused(cause: unknown): StoreUnavailableError {
+    if (cause instanceof StoreUnavailableError) return cause;
+    return new StoreUnavailableError(this.#recordFailure(cause));
   }
 
   /** Reports that creates could not be stored. Returns the message for clients. */

@@ -24,7 +24,7 @@ import { findStored, type Tables } from './tables.ts';
 /** Returns the error for a create whose key may be stored; undefined if that is not in doubt. */
 type DoubtOf = (key: KeyHash) => OutcomeUnknownError | undefined;
 
-type Queue = Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>;
+type Queue = Pick<CommitQueue<unknown>, 'isFull' | 'hold'>;
 
 export class KeyedCreates {
   readonly #tables: Tables;
