@@ -32,7 +32,7 @@ import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { row, type Measurement } from '../base/measurement.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
-import { systemClock, systemMemory } from '../base/system.ts';
+import { systemClock } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
 import {
   CLOSED,
@@ -117,7 +117,7 @@ const STOP_MS = 5_000;
 
 /** The rest is what tests replace. */
 export interface FileStoreOptions extends Partial<
-  Pick<StoreDeps, 'clock' | 'disk' | 'memory' | 'randomBits'>
+  Pick<StoreDeps, 'clock' | 'disk' | 'randomBits'>
 > {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
@@ -126,7 +126,7 @@ export interface FileStoreOptions extends Partial<
 
 /** Opens the store. Rejects if its file is damaged or in use; it is unchanged then. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { clock = systemClock, disk = nodeDisk, memory = systemMemory } = options;
+  const { clock = systemClock, disk = nodeDisk } = options;
   const { log = silentLogger, randomBits = () => randomInt(2 ** 32) } = options;
   const logger = safeLogger(log);
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
@@ -135,7 +135,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const configuredPath = resolve(options.path);
   const path = await disk.resolve(configuredPath);
   const folder = disk.stat(dirname(path));
-  const deps = { disk, memory, randomBits, configuredPath, path, folder, clock, logger };
+  const deps = { disk, randomBits, configuredPath, path, folder, clock, logger };
   const beside = await disk.lockBeside?.(`${path}.lock`);
   try {
     return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
@@ -460,7 +460,7 @@ export class FileStore implements PetStore {
   }
 
   async #writeSavedFile(): Promise<string> {
-    const { disk, path, clock, memory, randomBits } = this.#deps;
+    const { disk, path, clock, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
     // The folder may have been removed, with those above it.
     await disk.makeDirectory(dirname(saved));
@@ -470,7 +470,7 @@ export class FileStore implements PetStore {
       unfinished: unfinishedPath(path, randomBits()),
       attributes: this.#attributes,
       by: 'link or rename',
-      write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
+      write: async (append) => void (await writeFile(this.#tables, 'clean', append)),
       // The next try makes another one.
       keep: (named) => named.close().finally(() => disk.remove(saved)),
     });

@@ -43,7 +43,7 @@ import { readDataFile, type DataFileContent } from './read-data-file.ts';
 import { emptyTables, type Tables } from './tables.ts';
 
 /** What it takes to look at the files beside a data file. */
-type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'memory' | 'clock'>;
+type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'clock'>;
 
 /** How the names of unfinished and of saved files continue after that of the data file. */
 const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
