@@ -24,7 +24,7 @@ const RETRY_MS = 100;
 const MAX_TRIES = 5;
 
 /** What a start would find, and whether a process has locked the file. */
-export type CheckedFile = DataFileContent & { readonly isInUse: boolean };
+type CheckedFile = DataFileContent & { readonly isInUse: boolean };
 
 /**
  * Reads a data file, and changes nothing, whether or not a service uses it. Rejects with the first

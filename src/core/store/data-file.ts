@@ -16,7 +16,6 @@ import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Logger } from '../base/logger.ts';
 import { systemMemory, type Clock } from '../base/system.ts';
-import type { Tables } from './tables.ts';
 import {
   codeOf,
   isSameFile,
@@ -39,6 +38,7 @@ import {
   type Chain,
 } from './format.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';
+import type { Tables } from './tables.ts';
 
 /**
  * What is at the path: this file; the same with another time, perhaps by `touch`; nothing; or
@@ -47,7 +47,7 @@ import { replaceFile, type Replacement } from './replace-file.ts';
 type Look = 'ours' | 'touched' | 'removed' | 'changed';
 
 /** The answer to *is it ours?* */
-export type Answer = Exclude<Look, 'touched'>;
+type Answer = Exclude<Look, 'touched'>;
 
 /** What became of a commit. If it is rolled back, the file is as before it. */
 export type Appended =
@@ -340,7 +340,7 @@ export interface StoreDeps {
 }
 
 /** How a new data file comes to its place. */
-export interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
+interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
   /** The lines of a commit that follows all others, by itself. */
   readonly doubt?: string | undefined;
   /** Locks the new file, and rejects if it must not get the name. */

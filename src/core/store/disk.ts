@@ -159,7 +159,7 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
 }
 
 /** The bytes that a reader has left unread. */
-export interface Unread {
+interface Unread {
   readonly bytes: Buffer;
   /** The position of bytes[0] in the file. */
   readonly position: number;

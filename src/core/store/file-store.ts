@@ -30,8 +30,9 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { row, type Measurement } from '../base/measurement.ts';
+import { clientMessage, FailureReport } from '../base/failure-report.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
+import { row, type Measurement } from '../base/measurement.ts';
 import { systemClock } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
 import {
@@ -48,10 +49,6 @@ import {
 } from '../pets/pet-store.ts';
 import { CommitQueue, petsOf, queuedCreate, type QueuedCreate } from './commit-queue.ts';
 import { CreateFigures } from './create-figures.ts';
-import { clientMessage, FailureReport } from '../base/failure-report.ts';
-import { KeyedCreates } from './keyed-creates.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
-import type { Tables } from './tables.ts';
 import {
   CHANGED,
   FOLDER_CHANGED,
@@ -65,9 +62,12 @@ import {
 } from './data-file.ts';
 import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
 import { bytesOfFile, FULL_COMMIT_BYTES, LINE_EXTRA_BYTES, lineOf, writeFile } from './format.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
+import { KeyedCreates } from './keyed-creates.ts';
 import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
 import { openDataFile, savedPath, type Opened } from './start.ts';
+import type { Tables } from './tables.ts';
 
 /** Creates that become durable together. */
 interface Commit {

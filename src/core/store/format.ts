@@ -25,7 +25,7 @@ import type { KeyHash } from './idempotency-keys.ts';
 import type { Tables } from './tables.ts';
 
 /** 32 bits as blanks. */
-export const MARK_BYTES = 32;
+const MARK_BYTES = 32;
 /** A mark and the line feed behind it. */
 export const MARK_LINE_BYTES: number = MARK_BYTES + 1;
 /** The opening bracket, its blanks and a line feed. */

@@ -34,7 +34,7 @@ import { isTornCommit } from './torn-commit.ts';
 /** What a data file has. */
 export type DataFileContent = Tables & (CommittedContent | { readonly form: 'array' });
 
-export interface CommittedContent {
+interface CommittedContent {
   readonly form: 'commits';
   readonly word: Word;
   readonly chain: Chain;
