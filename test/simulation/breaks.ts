@@ -155,7 +155,11 @@ export const BREAKS = [
     'takes half of a commit for all of it': [FILE, 'if (count < bytes.length)', 'if (false)'],
   }),
   catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
-    'reports a create in doubt as refused': [STORE, 'error: this.#unknown()', 'error: closed()'],
+    'reports a create in doubt as refused': [
+      STORE,
+      'throw this.#unknown()',
+      'throw this.#refused(0)',
+    ],
     'reports a create with a key in doubt as refused': [
       KEYED,
       'throw (isRefused ? this.#doubtOf(key) : undefined) ?? error;',

@@ -7,7 +7,7 @@
  * the pets of that moment, so that the moment knows of each pet that a client could have read.
  */
 
-import { systemMemory, type Memory } from '../../src/core/base/system.ts';
+import { systemMemory } from '../../src/core/base/system.ts';
 import type { WherePetsAre } from '../../src/core/pets/pet-store.ts';
 import { splitPets } from '../../src/core/pets/pet-text.ts';
 import { openFileStore, type FileStore } from '../../src/core/store/file-store.ts';
@@ -52,11 +52,14 @@ export interface LifeOptions {
   readonly disk?: Partial<Pick<SimulatedDisk, 'hasLinks' | 'syncsFolders'>>;
 }
 
-/** Runs a script to its end. */
+/** Runs a script to its end. The memory of the process is that of the life: one life at a time. */
 export async function live(script: Script, options: LifeOptions = {}): Promise<Life> {
   const life = new Life(options);
+  const memory = { ...systemMemory };
+  life.takeMemory();
   await script(life.callers);
   await life.end();
+  Object.assign(systemMemory, memory);
   return life;
 }
 
@@ -118,7 +121,7 @@ export class Life implements Site {
 
   async #open(): Promise<FileStore> {
     const disk = this.disk.startProcess();
-    const options = { disk, memory: this.#memory(), clock: this.clock.startProcess() };
+    const options = { disk, clock: this.clock.startProcess() };
     const randomBits = (): number => this.#randomBits();
     const store = await openFileStore({ path: DATA_FILE, ...options, randomBits });
     void store.lost.then(() => this.#expectSafe(store));
@@ -186,7 +189,8 @@ export class Life implements Site {
     this.#keep(`operation ${operations}, ${kind} ${path}`);
   }
 
-  #memory(): Memory {
+  /** Counts the requests for memory, and lets some fail. */
+  takeMemory(): void {
     const { at = Infinity, lasts } = this.#options.memoryFault ?? {};
     const request = <T>(allocate: (length: number) => T): ((length: number) => T) => {
       return (length) => {
@@ -196,10 +200,9 @@ export class Life implements Site {
         return allocate(length);
       };
     };
-    return {
-      bytes: request((length) => systemMemory.bytes(Math.min(length, CHUNK_BYTES))),
-      uint32s: request(systemMemory.uint32s),
-    };
+    const { bytes, uint32s } = systemMemory;
+    systemMemory.bytes = request((length) => bytes(Math.min(length, CHUNK_BYTES)));
+    systemMemory.uint32s = request(uint32s);
   }
 
   #keep(before: string): void {

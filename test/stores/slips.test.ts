@@ -21,9 +21,11 @@ testScriptSlips('stores/file', 'support/disk/store-script.js', {
     [KEYED, '(stored, members), isReplayed: true', '(stored, members), isReplayed: false'],
   ],
   'creates: A key is forgotten': [[KEYS, 'held.endsAt <= this.#clock.now()', 'false']],
-  'creates: A retry behind a refused': [[KEYED, 'this.#inProgress.delete(key);', '']],
+  'creates: A retry behind a refused': [
+    [KEYED, '.finally(() => this.#inProgress.delete(key))', ''],
+  ],
   'creates: Creates with a key that arrive while': [
-    [KEYED, 'if (earlier === undefined)', 'if (true)'],
+    [KEYED, 'if (earlier !== undefined)', 'if (false)'],
   ],
   // One of them is tried instead.
   'creates: They are refused with it': [

@@ -1,8 +1,8 @@
 /** Health checks for supervisors, without an API key. */
 
-import { unavailable } from './api-error.ts';
 import { jsonResponse, type HttpResponse } from '../http/http-response.ts';
 import type { Operation } from '../http/operation.ts';
+import { unavailable } from './api-error.ts';
 
 /** `unreadiness` returns why the service is not ready for creates, or undefined if it is ready. */
 export function healthOperations(unreadiness: () => string | undefined): readonly Operation[] {

@@ -29,7 +29,7 @@ import { invalidJson, readJsonText } from './json-body.ts';
 
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;
-export const PET_PATH: string = `${PETS_PATH}/{petId}`;
+const PET_PATH: string = `${PETS_PATH}/{petId}`;
 
 /**
  * The first two functions return the store. They throw StoreUnavailableError while it is not open,

@@ -9,8 +9,10 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { isObject } from '../base/exact-json.ts';
 import type { Logger, LogDetails } from '../base/logger.ts';
 import {
+  aFunction,
   condition,
   matching,
   memberErrors,
@@ -18,7 +20,6 @@ import {
   type Check,
   type OptionError,
 } from '../base/option-error.ts';
-import { isObject } from '../base/exact-json.ts';
 import type { Exchange, Policy } from '../http/handle-request.ts';
 import type { Operation } from '../http/operation.ts';
 import type { PetStore } from '../pets/pet-store.ts';
@@ -82,8 +83,6 @@ export interface Extension {
   /** Called when the service closes. */
   close?(): void;
 }
-
-export const aFunction: Check = condition('a function', (value) => typeof value === 'function');
 
 export function integer(min: number, max: number, where = ''): Check {
   return condition(`an integer from ${min} to ${max}${where}`, (value) => {

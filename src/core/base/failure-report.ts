@@ -8,8 +8,8 @@
  * seconds after the last one.
  */
 
-import type { Clock } from './system.ts';
 import { messageOf, type Logger } from './logger.ts';
+import type { Clock } from './system.ts';
 
 const RECENT_MS = 5_000;
 const LOG_PAUSE_MS = 1_000;

@@ -36,6 +36,8 @@ export function condition(expected: string, isValid: (value: unknown) => boolean
   return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
 }
 
+export const aFunction: Check = condition('a function', (value) => typeof value === 'function');
+
 /**
  * Returns what a text must be that only looks like a value, or undefined for any other text. For
  * example, docker leaves the quotes of `PETSTORE_DATA_FILE="/data/pets.json"` in an env file, and a

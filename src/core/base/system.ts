@@ -1,6 +1,7 @@
 /**
- * What the durable stores ask of the system besides the disk: clock, timers and memory. They get it
- * as a dependency, so that tests can set the time, and make each allocation fail.
+ * What the stores ask of the system besides the disk: clock, timers and memory. They get the clock
+ * as a dependency, so that tests can set the time. Of the memory, tests replace the functions, so
+ * that each allocation can fail.
  */
 
 import { userInfo } from 'node:os';
@@ -27,16 +28,10 @@ export const systemClock: Clock = {
 };
 
 /** Allocates large buffers. If the system has no memory left, each function throws. */
-export interface Memory {
-  /** The bytes are not initialized. */
-  bytes(length: number): Buffer;
-  uint32s(length: number): Uint32Array;
-}
-
-export const systemMemory: Memory = {
-  // Not from Node's pool of small buffers: a long-lived slice would keep the whole pool.
-  bytes: (length) => Buffer.allocUnsafeSlow(length),
-  uint32s: (length) => new Uint32Array(length),
+export const systemMemory = {
+  // Not initialized, and not from Node's pool: a long-lived slice would keep the whole pool.
+  bytes: (length: number): Buffer => Buffer.allocUnsafeSlow(length),
+  uint32s: (length: number): Uint32Array => new Uint32Array(length),
 };
 
 /** Returns the user of this process, for a message about rights. */

@@ -27,7 +27,7 @@ export const STATUS_OF_HTTP_CODE = {
   unsupported_http_version: 505,
 } as const;
 
-export type HttpErrorCode = keyof typeof STATUS_OF_HTTP_CODE;
+type HttpErrorCode = keyof typeof STATUS_OF_HTTP_CODE;
 
 /** Header fields of a response: name, value, name, value … */
 export type FieldList = readonly string[];

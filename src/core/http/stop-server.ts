@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { assertNoErrors, condition } from '../base/option-error.ts';
+import { aFunction, assertNoErrors, condition } from '../base/option-error.ts';
 import { connectionsOf } from './http-server.ts';
 import { aLimit, LONGEST_TIMER_MS } from './limits.ts';
 
@@ -52,7 +52,6 @@ export async function stopServer(
   server.close();
 }
 
-const aFunction = condition('a function', (value) => typeof value === 'function');
 const aServer = condition('one of node:http', (value) => 'closeAllConnections' in Object(value));
 
 /**

@@ -96,7 +96,6 @@ export function createPetAccess(
     },
     async create(pet, options = {}) {
       assertObject('A pet', pet);
-      // With a misspelt key a second call would store a second pet.
       assertNames('The second argument', options, ['idempotencyKey']);
       const { idempotencyKey } = options;
       const { name, categoryId, status } = pet;

@@ -27,10 +27,13 @@ import {
  */
 export const PET_SEPARATOR = ',\n';
 
-/** A page of 100 such pets fits into one string, which has at most 512 MiB in V8. */
+/**
+ * The longest body (service-options.ts), and 1 KiB for what the service adds. A page of 100 such
+ * pets fits into one string, which has at most 512 MiB in V8.
+ */
 export const MAX_PET_BYTES: number = (5 << 20) + 1024;
 /** Without its id: leaves 64 bytes for `{"id":`, an id, a comma and the closing brace. */
-export const MAX_NEW_PET_BYTES: number = MAX_PET_BYTES - 64;
+const MAX_NEW_PET_BYTES: number = MAX_PET_BYTES - 64;
 
 /** A value is not a NewPet, or not a Pet. The message names every invalid field. */
 export class InvalidPetError extends Error {

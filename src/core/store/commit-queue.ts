@@ -12,31 +12,30 @@ import { StoreUnavailableError } from '../pets/pet-store.ts';
 import { formatMembers, formatPet } from '../pets/pet-text.ts';
 import type { KeyHash } from './idempotency-keys.ts';
 
-/** The result of an item, or why it failed. */
-export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
+/** The pet of an item, or why it failed. */
+export type Outcome = StoredPet | Error;
 
 /**
- * Makes items durable together, and resolves with the outcome of each. It takes the items by the
- * function that it gets, once, as late as it can: those that arrive before share the commit.
+ * Makes items durable together. Resolves with the outcome of each, or rejects if all fail for the
+ * same reason. It takes the items by the function that it gets, once, as late as it can: those that
+ * arrive before share the commit.
  */
-export type CommitItems<Item, Result> = (
-  take: () => readonly Item[],
-) => Promise<readonly Outcome<Result>[]>;
+type CommitItems<Item> = (take: () => readonly Item[]) => Promise<readonly Outcome[]>;
 
 /** At either bound the queue is full. */
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-interface Queued<Item, Result> {
+interface Queued<Item> {
   readonly item: Item;
   readonly bytes: number;
-  readonly settle: (outcome: Outcome<Result>) => void;
+  readonly settle: (outcome: Outcome) => void;
 }
 
-export class CommitQueue<Item, Result> {
-  readonly #commit: CommitItems<Item, Result>;
+export class CommitQueue<Item> {
+  readonly #commit: CommitItems<Item>;
   readonly #fullCommitBytes: number;
-  #queue: Queued<Item, Result>[] = [];
+  #queue: Queued<Item>[] = [];
   /** How many items wait elsewhere (see `hold`). */
   #held = 0;
   /** Of the items in the queue, and of those that wait elsewhere. */
@@ -47,7 +46,7 @@ export class CommitQueue<Item, Result> {
   #running: Promise<void> | undefined;
 
   /** A commit takes items until they have `fullCommitBytes`, so the last one may exceed them. */
-  constructor(commit: CommitItems<Item, Result>, fullCommitBytes: number) {
+  constructor(commit: CommitItems<Item>, fullCommitBytes: number) {
     this.#commit = commit;
     this.#fullCommitBytes = fullCommitBytes;
   }
@@ -79,17 +78,17 @@ export class CommitQueue<Item, Result> {
   }
 
   /**
-   * Queues an item of about `bytes` bytes. Resolves with its result when its commit is durable, and
+   * Queues an item of about `bytes` bytes. Resolves with its pet when its commit is durable, and
    * rejects with the error of its outcome, or with StoreUnavailableError if the queue is full.
    */
-  add(item: Item, bytes: number): Promise<Result> {
+  add(item: Item, bytes: number): Promise<StoredPet> {
     if (this.isFull) {
       return Promise.reject(new StoreUnavailableError('Too many pets are waiting to be stored'));
     }
     return new Promise((resolve, reject) => {
-      const settle = (outcome: Outcome<Result>): void => {
-        if ('error' in outcome) reject(outcome.error);
-        else resolve(outcome.result);
+      const settle = (outcome: Outcome): void => {
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
       };
       this.#queue.push({ item, bytes, settle });
       this.#waitingBytes += bytes;
@@ -104,7 +103,7 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      let batch: readonly Queued<Item, Result>[] = [];
+      let batch: readonly Queued<Item>[] = [];
       const take = (): readonly Item[] => {
         batch = this.#takeBatch();
         this.#committing = batch.length;
@@ -112,10 +111,10 @@ export class CommitQueue<Item, Result> {
       };
       // Items that are added right after the first one join it.
       await undefined;
-      // A commit that rejects, which is a bug, fails for all its items, and the queue continues.
+      // A bug may make it reject before it has taken any.
       const outcomes = await this.#commit(take).catch((error: Error) => {
         if (batch.length === 0) take();
-        return batch.map(() => ({ error }));
+        return batch.map(() => error);
       });
       this.#committing = 0;
       for (const [index, { settle }] of batch.entries()) settle(outcomes[index]!);
@@ -124,7 +123,7 @@ export class CommitQueue<Item, Result> {
   }
 
   /** Removes and returns all items that wait, or as many as make a full commit. */
-  #takeBatch(): readonly Queued<Item, Result>[] {
+  #takeBatch(): readonly Queued<Item>[] {
     let bytes = 0;
     let count = 0;
     while (count < this.#queue.length && bytes < this.#fullCommitBytes) {

@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/logger.ts';
-import { systemClock, systemMemory } from '../base/system.ts';
+import { systemClock } from '../base/system.ts';
 import { unfinishedPath } from './data-file.ts';
 import { attributesOf, isSameFile, isUnlocked, syncFolders, withFile, type Disk } from './disk.ts';
 import { writeFile } from './format.ts';
@@ -17,14 +17,14 @@ import { replaceFile } from './replace-file.ts';
 import { assertNoPetsBeside, assertNoSavedFile } from './start.ts';
 import type { Tables } from './tables.ts';
 
-const DEPS = { memory: systemMemory, clock: systemClock };
+const DEPS = { clock: systemClock };
 
 /** A running service may replace the file, or roll a commit back, while it is read. */
 const RETRY_MS = 100;
 const MAX_TRIES = 5;
 
 /** What a start would find, and whether a process has locked the file. */
-export type CheckedFile = DataFileContent & { readonly isInUse: boolean };
+type CheckedFile = DataFileContent & { readonly isInUse: boolean };
 
 /**
  * Reads a data file, and changes nothing, whether or not a service uses it. Rejects with the first
@@ -159,7 +159,7 @@ async function writeNewFile(
     unfinished: unfinishedPath(path, randomInt(2 ** 32)),
     attributes: attributesOf(disk, path),
     by: mayReplace ? 'rename' : 'link or rename',
-    write: async (append) => void (await writeFile(tables, 'clean', systemMemory, append)),
+    write: async (append) => void (await writeFile(tables, 'clean', append)),
   });
   await file.close();
   await syncFolders(disk, path);

@@ -15,8 +15,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Logger } from '../base/logger.ts';
-import type { Clock, Memory } from '../base/system.ts';
-import type { Tables } from './tables.ts';
+import { systemMemory, type Clock } from '../base/system.ts';
 import {
   codeOf,
   isSameFile,
@@ -39,6 +38,7 @@ import {
   type Chain,
 } from './format.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';
+import type { Tables } from './tables.ts';
 
 /**
  * What is at the path: this file; the same with another time, perhaps by `touch`; nothing; or
@@ -47,7 +47,7 @@ import { replaceFile, type Replacement } from './replace-file.ts';
 type Look = 'ours' | 'touched' | 'removed' | 'changed';
 
 /** The answer to *is it ours?* */
-export type Answer = Exclude<Look, 'touched'>;
+type Answer = Exclude<Look, 'touched'>;
 
 /** What became of a commit. If it is rolled back, the file is as before it. */
 export type Appended =
@@ -150,7 +150,7 @@ export class DataFile {
    */
   async append(lines: string): Promise<Appended> {
     const { end } = this.#chain;
-    const { bytes, next } = encodeCommit(lines, this.#chain, this.#deps.memory);
+    const { bytes, next } = encodeCommit(lines, this.#chain);
     try {
       this.#write(bytes, end);
     } catch (cause) {
@@ -182,7 +182,7 @@ export class DataFile {
    */
   async makeDurable(lastCommitAt: number): Promise<void> {
     const { end } = this.#chain;
-    const commit = this.#deps.memory.bytes(end - lastCommitAt + FILE_END.length);
+    const commit = systemMemory.bytes(end - lastCommitAt + FILE_END.length);
     await readAll(this.#file, commit.subarray(0, -1 - FILE_END.length), lastCommitAt);
     commit.write('\n]\n', commit.length - 1 - FILE_END.length);
     if ((await this.check()) !== 'ours') throw new NotOursError(CHANGED_WHILE_READ);
@@ -235,7 +235,7 @@ export class DataFile {
     const first = Buffer.alloc(FIRST_LINE_BYTES);
     await this.#file.read(first, 0);
     let found = 0;
-    await readItems(this.#file, FIRST_LINE_BYTES, end, this.#deps.memory, (bytes) => {
+    await readItems(this.#file, FIRST_LINE_BYTES, end, (bytes) => {
       found = zlib.crc32(bytes, found);
       return bytes.length;
     });
@@ -329,7 +329,6 @@ export interface StoreDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly disk: Disk;
-  readonly memory: Memory;
   /** Absolute. Symbolic links in it are followed. */
   readonly configuredPath: string;
   /** Where they led at the start: the data file. */
@@ -341,7 +340,7 @@ export interface StoreDeps {
 }
 
 /** How a new data file comes to its place. */
-export interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
+interface Creation extends Pick<Replacement, 'by' | 'attributes'> {
   /** The lines of a commit that follows all others, by itself. */
   readonly doubt?: string | undefined;
   /** Locks the new file, and rejects if it must not get the name. */
@@ -356,7 +355,7 @@ export async function createDataFile(
   tables: Tables,
   { doubt, beforeName, keep, ...how }: Creation,
 ): Promise<DataFile> {
-  const { disk, memory, path, randomBits } = deps;
+  const { disk, path, randomBits } = deps;
   let chain = chainAtStart();
   let created: DataFile | undefined;
   await replaceFile(disk, {
@@ -364,7 +363,7 @@ export async function createDataFile(
     path,
     unfinished: unfinishedPath(path, randomBits()),
     async write(append) {
-      chain = await writeFile(tables, 'in use', memory, append, doubt);
+      chain = await writeFile(tables, 'in use', append, doubt);
     },
     async beforeName(newFile) {
       // Nobody knows the file yet.

@@ -7,7 +7,7 @@
  */
 
 import { dirname, resolve } from 'node:path';
-import type { Memory } from '../base/system.ts';
+import { systemMemory } from '../base/system.ts';
 import { MAX_COMMIT_BYTES } from './format.ts';
 
 export interface Disk {
@@ -159,7 +159,7 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
 }
 
 /** The bytes that a reader has left unread. */
-export interface Unread {
+interface Unread {
   readonly bytes: Buffer;
   /** The position of bytes[0] in the file. */
   readonly position: number;
@@ -180,10 +180,9 @@ export async function readItems(
   file: Pick<DiskFile, 'read'>,
   start: number,
   end: number,
-  memory: Memory,
   read: (bytes: Buffer, position: number) => number,
 ): Promise<Unread> {
-  let window = memory.bytes(WINDOW_BYTES);
+  let window = systemMemory.bytes(WINDOW_BYTES);
   let bytes = window.subarray(0, 0);
   let position = start;
   let atEnd = false;
@@ -194,7 +193,8 @@ export async function readItems(
     position += used;
     const rest = bytes.subarray(used);
     let { length } = rest;
-    if (length === window.length) window = memory.bytes(Math.min(2 * length, MAX_COMMIT_BYTES + 1));
+    if (length === window.length)
+      window = systemMemory.bytes(Math.min(2 * length, MAX_COMMIT_BYTES + 1));
     rest.copy(window);
     while (length < window.length && !atEnd) {
       const free = window.subarray(length, end - position);

@@ -30,9 +30,10 @@
 
 import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { row, type Measurement } from '../base/measurement.ts';
+import { clientMessage, FailureReport } from '../base/failure-report.ts';
 import { messageOf, safeLogger, silentLogger, type Logger } from '../base/logger.ts';
-import { systemClock, systemMemory } from '../base/system.ts';
+import { row, type Measurement } from '../base/measurement.ts';
+import { systemClock } from '../base/system.ts';
 import type { NewPet, StoredPet } from '../pets/pet.ts';
 import {
   CLOSED,
@@ -46,18 +47,8 @@ import {
   type StoredPage,
   type WherePetsAre,
 } from '../pets/pet-store.ts';
-import {
-  CommitQueue,
-  petsOf,
-  queuedCreate,
-  type Outcome,
-  type QueuedCreate,
-} from './commit-queue.ts';
+import { CommitQueue, petsOf, queuedCreate, type QueuedCreate } from './commit-queue.ts';
 import { CreateFigures } from './create-figures.ts';
-import { clientMessage, FailureReport } from '../base/failure-report.ts';
-import { KeyedCreates } from './keyed-creates.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
-import type { Tables } from './tables.ts';
 import {
   CHANGED,
   FOLDER_CHANGED,
@@ -71,9 +62,12 @@ import {
 } from './data-file.ts';
 import { isSameFile, syncFolders, type FileAttributes } from './disk.ts';
 import { bytesOfFile, FULL_COMMIT_BYTES, LINE_EXTRA_BYTES, lineOf, writeFile } from './format.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from './idempotency-keys.ts';
+import { KeyedCreates } from './keyed-creates.ts';
 import { nodeDisk } from './node-disk.ts';
 import { replaceFile } from './replace-file.ts';
 import { openDataFile, savedPath, type Opened } from './start.ts';
+import type { Tables } from './tables.ts';
 
 /** Creates that become durable together. */
 interface Commit {
@@ -107,8 +101,6 @@ type State =
       readonly doubt: Commit | undefined;
     };
 
-type Outcomes = readonly Outcome<StoredPet>[];
-
 /** What has the acknowledged pets, and that as a sentence for an operator. */
 type Whereabouts = readonly [where: WherePetsAre, text: string];
 
@@ -125,7 +117,7 @@ const STOP_MS = 5_000;
 
 /** The rest is what tests replace. */
 export interface FileStoreOptions extends Partial<
-  Pick<StoreDeps, 'clock' | 'disk' | 'memory' | 'randomBits'>
+  Pick<StoreDeps, 'clock' | 'disk' | 'randomBits'>
 > {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
@@ -134,7 +126,7 @@ export interface FileStoreOptions extends Partial<
 
 /** Opens the store. Rejects if its file is damaged or in use; it is unchanged then. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { clock = systemClock, disk = nodeDisk, memory = systemMemory } = options;
+  const { clock = systemClock, disk = nodeDisk } = options;
   const { log = silentLogger, randomBits = () => randomInt(2 ** 32) } = options;
   const logger = safeLogger(log);
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
@@ -143,7 +135,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const configuredPath = resolve(options.path);
   const path = await disk.resolve(configuredPath);
   const folder = disk.stat(dirname(path));
-  const deps = { disk, memory, randomBits, configuredPath, path, folder, clock, logger };
+  const deps = { disk, randomBits, configuredPath, path, folder, clock, logger };
   const beside = await disk.lockBeside?.(`${path}.lock`);
   try {
     return new FileStore(deps, await openDataFile(deps), async () => beside?.close());
@@ -160,7 +152,7 @@ export class FileStore implements PetStore {
   /** Of the data file, for each new one. */
   readonly #attributes: FileAttributes;
   readonly #unlockBeside: () => Promise<void>;
-  readonly #queue: CommitQueue<QueuedCreate, StoredPet>;
+  readonly #queue: CommitQueue<QueuedCreate>;
   readonly #keyed: KeyedCreates;
   readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
@@ -287,18 +279,20 @@ export class FileStore implements PetStore {
     }
   }
 
-  #commit(take: () => readonly QueuedCreate[]): Promise<Outcomes> {
+  #commit(take: () => readonly QueuedCreate[]): Promise<readonly StoredPet[]> {
     return this.#alone(async () => {
       const { clock } = this.#deps;
       const startedAt = clock.now();
       const creates = take();
-      const outcomes = await this.#store(creates);
-      this.#figures.countCommit(creates.length, clock.now() - startedAt);
-      return outcomes;
+      try {
+        return await this.#store(creates);
+      } finally {
+        this.#figures.countCommit(creates.length, clock.now() - startedAt);
+      }
     });
   }
 
-  async #store(creates: readonly QueuedCreate[]): Promise<Outcomes> {
+  async #store(creates: readonly QueuedCreate[]): Promise<readonly StoredPet[]> {
     let commit: Commit;
     let file: DataFile;
     let appended: Appended;
@@ -308,24 +302,24 @@ export class FileStore implements PetStore {
       // There may be a new file afterwards.
       await this.#repairUnlessOurs('check');
       const state = this.#state;
-      if (state.name !== 'working') return this.#refuse(creates, this.#refusal());
+      if (state.name !== 'working') throw this.#refusal();
       ({ file } = state);
       appended = await file.append(commit.lines);
     } catch (error) {
       // Memory failed, or the system did not say what is at the path: nothing was written.
-      return this.#refuse(creates, error);
+      throw this.#refused(error);
     }
     if (appended.kind === 'rolled back') {
       // If another program has changed the file between the look and the write, no create is tried
       // on it again.
       await this.#try();
-      return this.#refuse(creates, appended.cause);
+      throw this.#refused(appended.cause);
     }
     if (appended.kind === 'durable') await this.#publish(commit, file);
     else await this.#beginRepair(appended.cause, file, commit);
     // Either way, memory has the commit now, or the state has it as its doubt.
-    if (this.#doubt === commit) return commit.pets.map(() => ({ error: this.#unknown() }));
-    return commit.pets.map((pet) => ({ result: pet }));
+    if (this.#doubt === commit) throw this.#unknown();
+    return commit.pets;
   }
 
   /** Leaves `working` if the file has changed. Rejects if the system does not say that. */
@@ -466,7 +460,7 @@ export class FileStore implements PetStore {
   }
 
   async #writeSavedFile(): Promise<string> {
-    const { disk, path, clock, memory, randomBits } = this.#deps;
+    const { disk, path, clock, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
     // The folder may have been removed, with those above it.
     await disk.makeDirectory(dirname(saved));
@@ -476,7 +470,7 @@ export class FileStore implements PetStore {
       unfinished: unfinishedPath(path, randomBits()),
       attributes: this.#attributes,
       by: 'link or rename',
-      write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
+      write: async (append) => void (await writeFile(this.#tables, 'clean', append)),
       // The next try makes another one.
       keep: (named) => named.close().finally(() => disk.remove(saved)),
     });
@@ -610,10 +604,10 @@ export class FileStore implements PetStore {
     return new OutcomeUnknownError(`It is not known whether the pet was stored: ${reason}`);
   }
 
-  #refuse(creates: readonly QueuedCreate[], cause: unknown): Outcomes {
-    const isRefusal = cause instanceof StoreUnavailableError;
-    const error = isRefusal ? cause : new StoreUnavailableError(this.#recordFailure(cause));
-    return creates.map(() => ({ error }));
+  /** Returns the error of a commit of which nothing was written. */
+  #refused(cause: unknown): StoreUnavailableError {
+    if (cause instanceof StoreUnavailableError) return cause;
+    return new StoreUnavailableError(this.#recordFailure(cause));
   }
 
   /** Reports that creates could not be stored. Returns the message for clients. */

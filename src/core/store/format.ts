@@ -19,13 +19,13 @@
  */
 
 import zlib from 'node:zlib';
-import type { Memory } from '../base/system.ts';
+import { systemMemory } from '../base/system.ts';
 import { PET_SEPARATOR } from '../pets/pet-text.ts';
 import type { KeyHash } from './idempotency-keys.ts';
 import type { Tables } from './tables.ts';
 
 /** 32 bits as blanks. */
-export const MARK_BYTES = 32;
+const MARK_BYTES = 32;
 /** A mark and the line feed behind it. */
 export const MARK_LINE_BYTES: number = MARK_BYTES + 1;
 /** The opening bracket, its blanks and a line feed. */
@@ -99,11 +99,10 @@ export function lineOf(text: string, key: KeyHash | undefined): string {
 export function encodeCommit(
   lines: string,
   { end, crc }: Chain,
-  memory: Memory,
 ): { readonly bytes: Buffer; readonly next: Chain } {
   const text = end === FIRST_LINE_BYTES ? lines : `,${lines}`;
   const length = Buffer.byteLength(text);
-  const bytes = memory.bytes(length + MARK_LINE_BYTES + FILE_END.length);
+  const bytes = systemMemory.bytes(length + MARK_LINE_BYTES + FILE_END.length);
   bytes.write(text);
   const proof = zlib.crc32(bytes.subarray(0, length), crc);
   bytes.write(`${blanksOf(proof)}\n`, length, 'latin1');
@@ -145,13 +144,12 @@ export function bytesOfFile({ pets, keys }: Tables, doubt = ''): number {
 export async function writeFile(
   { pets, keys }: Tables,
   word: Word,
-  memory: Memory,
   append: (bytes: Buffer) => Promise<void>,
   doubt?: string,
 ): Promise<Chain> {
   let chain = chainAtStart();
   const write = async (lines: string): Promise<void> => {
-    const { bytes, next } = encodeCommit(lines, chain, memory);
+    const { bytes, next } = encodeCommit(lines, chain);
     await append(bytes.subarray(0, -FILE_END.length));
     chain = next;
   };

@@ -24,7 +24,7 @@ import { findStored, type Tables } from './tables.ts';
 /** Returns the error for a create whose key may be stored; undefined if that is not in doubt. */
 type DoubtOf = (key: KeyHash) => OutcomeUnknownError | undefined;
 
-type Queue = Pick<CommitQueue<unknown, unknown>, 'isFull' | 'hold'>;
+type Queue = Pick<CommitQueue<unknown>, 'isFull' | 'hold'>;
 
 export class KeyedCreates {
   readonly #tables: Tables;
@@ -54,8 +54,10 @@ export class KeyedCreates {
     if (stored !== undefined) return stored;
     try {
       const earlier = this.#inProgress.get(key);
-      if (earlier === undefined) return { pet: await this.#run(key, create()), isReplayed: false };
-      return await this.#replayOf(earlier, members);
+      if (earlier !== undefined) return await this.#replayOf(earlier, members);
+      const creating = create().finally(() => this.#inProgress.delete(key));
+      this.#inProgress.set(key, creating);
+      return { pet: await creating, isReplayed: false };
     } catch (error) {
       const isRefused = error instanceof StoreUnavailableError;
       if (!isRefused && !(error instanceof OutcomeUnknownError)) throw error;
@@ -68,15 +70,6 @@ export class KeyedCreates {
   #find(members: string, key: KeyHash): CreateOnceResult | undefined {
     const stored = findStored(this.#tables, key);
     return stored && { pet: replayedPet(stored, members), isReplayed: true };
-  }
-
-  async #run(key: KeyHash, creating: Promise<StoredPet>): Promise<StoredPet> {
-    this.#inProgress.set(key, creating);
-    try {
-      return await creating;
-    } finally {
-      this.#inProgress.delete(key);
-    }
   }
 
   /** Waits for an earlier create with the key. */

@@ -15,7 +15,7 @@
  */
 
 import { INT64_MAX } from '../base/int64.ts';
-import { systemMemory, type Memory } from '../base/system.ts';
+import { systemMemory } from '../base/system.ts';
 import { PET_STATUSES, type PetStatus, type StoredPet } from '../pets/pet.ts';
 import type { PageQuery, PetCount, StoredPage } from '../pets/pet-store.ts';
 import { formatPets, PET_SEPARATOR } from '../pets/pet-text.ts';
@@ -51,17 +51,20 @@ const MAX_PAGE_LENGTH: number = 16 << 10;
 const INDEX_BOUND: number = 2 ** 32;
 
 export class PetTable {
-  readonly #memory: Memory;
   readonly #chunks: Buffer[] = [];
   /** The index of the first pet of each chunk. */
-  readonly #chunkStarts: Column;
+  readonly #chunkStarts: Column = new Column();
   /** How much of the last chunk is used. */
   #usedBytes = 0;
   /** The length of all texts, with their separators. */
   textBytes = 0;
   /** The offset in its chunk at which each pet ends, including its separator. */
-  readonly #ends: Column;
-  readonly #byStatus: Readonly<Record<PetStatus, Column>>;
+  readonly #ends: Column = new Column();
+  readonly #byStatus: Readonly<Record<PetStatus, Column>> = {
+    available: new Column(),
+    pending: new Column(),
+    sold: new Column(),
+  };
   /** The greatest id, 0 while there are no pets. */
   lastId = 0n;
   /** The cached pages, the oldest first, by the position of their first pet and their limit. */
@@ -71,17 +74,6 @@ export class PetTable {
     pending: new Map(),
     sold: new Map(),
   };
-
-  constructor(memory: Memory = systemMemory) {
-    this.#memory = memory;
-    this.#chunkStarts = new Column(memory);
-    this.#ends = new Column(memory);
-    this.#byStatus = {
-      available: new Column(memory),
-      pending: new Column(memory),
-      sold: new Column(memory),
-    };
-  }
 
   get length(): number {
     return this.#ends.length;
@@ -181,7 +173,7 @@ export class PetTable {
   #chunkFor(bytes: number): Buffer {
     const last = this.#chunks.at(-1);
     if (last !== undefined && last.length - this.#usedBytes >= bytes) return last;
-    const chunk = this.#memory.bytes(Math.max(CHUNK_BYTES, bytes));
+    const chunk = systemMemory.bytes(Math.max(CHUNK_BYTES, bytes));
     this.#chunkStarts.push(this.length);
     this.#chunks.push(chunk);
     this.#usedBytes = 0;
@@ -256,19 +248,14 @@ export class PetTable {
 
 /** A column of numbers, at 4 bytes each, in blocks: what has been added is never copied again. */
 class Column {
-  readonly #memory: Memory;
   readonly #blocks: Uint32Array[] = [];
   length = 0;
-
-  constructor(memory: Memory) {
-    this.#memory = memory;
-  }
 
   /** Makes room for `count` more values, so that adding them cannot fail. */
   reserve(count: number): void {
     const needed = this.length + count;
     while (this.#blocks.length * BLOCK_LENGTH < needed) {
-      this.#blocks.push(this.#memory.uint32s(BLOCK_LENGTH));
+      this.#blocks.push(systemMemory.uint32s(BLOCK_LENGTH));
     }
   }
 

@@ -80,7 +80,7 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
       at = end;
     }
   };
-  const unread = await readItems(file, 0, sizeBytes, deps.memory, read);
+  const unread = await readItems(file, 0, sizeBytes, read);
   const end = count === 0 ? WITHOUT_PETS : BEHIND_PETS;
   if (!unread.atEnd || !end.test(unread.bytes.toString('latin1'))) {
     assertUtf8(path, unread.bytes, unread.position);

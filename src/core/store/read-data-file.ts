@@ -11,6 +11,7 @@
 
 import zlib from 'node:zlib';
 import { counted } from '../base/quote.ts';
+import { systemMemory } from '../base/system.ts';
 import { readAll, readItems, type DiskFile } from './disk.ts';
 import {
   chainAtStart,
@@ -33,7 +34,7 @@ import { isTornCommit } from './torn-commit.ts';
 /** What a data file has. */
 export type DataFileContent = Tables & (CommittedContent | { readonly form: 'array' });
 
-export interface CommittedContent {
+interface CommittedContent {
   readonly form: 'commits';
   readonly word: Word;
   readonly chain: Chain;
@@ -69,12 +70,8 @@ export async function readDataFile(
 }
 
 /** Resolves with a part of the file, as far as the file has it. */
-async function bytesOf(
-  { file, deps, sizeBytes }: Source,
-  start: number,
-  end: number,
-): Promise<Buffer> {
-  const bytes = deps.memory.bytes(Math.max(0, Math.min(end, sizeBytes) - start));
+async function bytesOf({ file, sizeBytes }: Source, start: number, end: number): Promise<Buffer> {
+  const bytes = systemMemory.bytes(Math.max(0, Math.min(end, sizeBytes) - start));
   await readAll(file, bytes, start);
   return bytes;
 }
@@ -191,7 +188,7 @@ interface FoundCommits {
 
 /** Calls `take` with all commits of a file that their marks prove, in their order. */
 async function readCommits(
-  { file, deps, sizeBytes }: Source,
+  { file, sizeBytes }: Source,
   take: (commits: FoundCommits) => void,
 ): Promise<void> {
   let { crc } = chainAtStart();
@@ -218,7 +215,7 @@ async function readCommits(
       start = end;
     }
   };
-  const unread = await readItems(file, FIRST_LINE_BYTES, sizeBytes, deps.memory, read);
+  const unread = await readItems(file, FIRST_LINE_BYTES, sizeBytes, read);
   const { bytes, position } = unread;
   const tailAt = Math.max(0, bytes.length - MAX_LINE_END_BYTES);
   const lost = WITHOUT_LINE_FEED.exec(bytes.toString('latin1', tailAt));

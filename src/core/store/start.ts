@@ -43,7 +43,7 @@ import { readDataFile, type DataFileContent } from './read-data-file.ts';
 import { emptyTables, type Tables } from './tables.ts';
 
 /** What it takes to look at the files beside a data file. */
-type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'memory' | 'clock'>;
+type BesideDeps = Pick<StoreDeps, 'disk' | 'path' | 'clock'>;
 
 /** How the names of unfinished and of saved files continue after that of the data file. */
 const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
@@ -260,45 +260,25 @@ const JOURNAL_WITHOUT_PETS =
 export async function assertNoSavedFile(deps: BesideDeps): Promise<void> {
   const saved = await filesBeside(deps, SAVED);
   if (saved.length === 0) return;
-  const own = await factsOf(deps, deps.path);
-  const others = [];
-  for (const path of saved) others.push(await factsOf(deps, path));
-  const facts = [own, ...others].map(({ text }) => text).join('; ');
-  const isUsable = others.some(({ state }) => state === 'readable');
-  const advice = (isUsable ? ADVICE : ADVICE_IF_UNREADABLE)[own.state];
-  throw new Error(`Pets were saved to another file. Nothing was changed. ${facts}. ${advice}`);
+  const facts = [];
+  for (const path of [deps.path, ...saved]) facts.push(await factsOf(deps, path));
+  throw new Error(
+    `Pets were saved to another file. Nothing was changed. ${facts.join('; ')}. ${CHOOSE}`,
+  );
 }
 
-/** What to do, by the state of the data file: what does not exist cannot be gone on with. */
-const ADVICE = {
-  missing: 'Give the saved file the name of the data file; or move it away, to begin without pets',
-  unreadable: 'Move the data file away, and give the saved file its name',
-  readable:
-    'Move the saved file away, to go on with the data file; or move the data file away, and give ' +
-    'the saved file its name',
-} as const;
+const CHOOSE =
+  'Choose one of them, give it the name of the data file, and move the others away. A file that ' +
+  'cannot be read has to be mended first, or replaced by a backup';
 
-/** What to do if no saved file can be read: with its name a start would be refused, too. */
-const ADVICE_IF_UNREADABLE: Readonly<Record<keyof typeof ADVICE, string>> = {
-  missing: 'Mend the saved file, and give it the name of the data file; or use a backup',
-  unreadable: 'Mend one of the files, or use a backup, and move the others away',
-  readable: 'Move the saved file away, to go on with the data file; or mend the saved file first',
-};
-
-/** Returns what a file has, as a sentence, too. */
-async function factsOf(
-  deps: BesideDeps,
-  path: string,
-): Promise<{ readonly state: keyof typeof ADVICE; readonly text: string }> {
-  if (deps.disk.stat(path) === undefined) {
-    return { state: 'missing', text: `${path} does not exist` };
-  }
+/** Resolves with what a file has, as a sentence. */
+async function factsOf(deps: BesideDeps, path: string): Promise<string> {
+  if (deps.disk.stat(path) === undefined) return `${path} does not exist`;
   try {
     const { pets } = await withFile(deps.disk, path, (file) => readDataFile(path, file, deps));
-    const text = `${path} has ${counted(pets.length, 'pet')}, and the greatest id is ${pets.lastId}`;
-    return { state: 'readable', text };
+    return `${path} has ${counted(pets.length, 'pet')}, and the greatest id is ${pets.lastId}`;
   } catch (error) {
-    return { state: 'unreadable', text: `${path} cannot be read: ${messageOf(error)}` };
+    return `${path} cannot be read: ${messageOf(error)}`;
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a store has in memory: the pets, and the idempotency keys with which some were created. */
 
-import type { Clock, Memory } from '../base/system.ts';
+import type { Clock } from '../base/system.ts';
 import type { StoredPet } from '../pets/pet.ts';
 import { IdempotencyKeys, type KeyHash } from './idempotency-keys.ts';
 import { PetTable } from './pet-table.ts';
@@ -11,12 +11,11 @@ export interface Tables {
 }
 
 export interface TablesDeps {
-  readonly memory: Memory;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-export function emptyTables({ memory, clock }: TablesDeps): Tables {
-  return { pets: new PetTable(memory), keys: new IdempotencyKeys(clock) };
+export function emptyTables({ clock }: TablesDeps): Tables {
+  return { pets: new PetTable(), keys: new IdempotencyKeys(clock) };
 }
 
 /** Returns the pet that the key has stored, if there is one. */

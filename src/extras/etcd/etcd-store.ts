@@ -87,7 +87,7 @@ interface Waiting extends QueuedCreate {
   readonly refuse: (error: StoreUnavailableError) => void;
 }
 
-type Outcomes = readonly Outcome<StoredPet>[];
+type Outcomes = readonly Outcome[];
 
 /** A read that waits longer is refused. */
 const READ_MS = 5_000;
@@ -142,7 +142,7 @@ export class EtcdStore implements PetStore {
   readonly #logger: Logger;
   readonly #barrier: ReadBarrier;
   readonly #proposer: Proposer;
-  readonly #queue: CommitQueue<Waiting, StoredPet>;
+  readonly #queue: CommitQueue<Waiting>;
   readonly #keyed: KeyedCreates;
   /** The creates that no commit has taken, in their order. */
   readonly #waiting: Set<Waiting> = new Set();
@@ -347,7 +347,7 @@ export class EtcdStore implements PetStore {
     if (creates.length > 0) this.#figures.countCommit(creates.length, clock.now() - startedAt);
     const outcomeOf = new Map(rest.map((create, index) => [create, outcomes[index]]));
     // It is looked up again.
-    const stored = { error: new StoreUnavailableError('Another process has stored the key') };
+    const stored = new StoreUnavailableError('Another process has stored the key');
     return taken.map((create) => outcomeOf.get(create) ?? stored);
   }
 
@@ -363,7 +363,7 @@ export class EtcdStore implements PetStore {
       const message = `Pets cannot be stored: ${why}`;
       this.#failures.record(message, { cause });
       const error = new StoreUnavailableError(message);
-      return creates.map(() => ({ error }));
+      return creates.map(() => error);
     };
     // What is not in doubt yet when the store should be closed shall not come into doubt.
     const cause = this.#isClosingOver() ? CLOSED : this.#whyNot(creates.length);
@@ -373,7 +373,7 @@ export class EtcdStore implements PetStore {
     switch (result.kind) {
       case 'stored':
         this.#failures.clear();
-        return commit.pets.map((pet) => ({ result: pet }));
+        return commit.pets;
       case 'conflict':
       case 'far behind': {
         // A process that is far behind would only lose the next slot, too.
@@ -400,6 +400,6 @@ export class EtcdStore implements PetStore {
     this.#become({ ...this.#state, doubt: { after: commit.after, keys, message } });
     const details = { pets: commit.pets.length, slot: this.#deps.log.layout.slot(commit.after) };
     this.#logger('error', 'It is not known whether pets were stored', details);
-    return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
+    return commit.pets.map(() => new OutcomeUnknownError(message));
   }
 }

@@ -64,7 +64,7 @@ const IN_CASES: Slips<string> = {
     'looks up no key after a conflict': [STORE, 'log.keys.find(key) === undefined', 'true'],
   },
   'in-doubt: Creates with one key at the same time store one pet': {
-    'stores each of two creates with one key': [KEYED, 'if (earlier === undefined)', 'if (true)'],
+    'stores each of two creates with one key': [KEYED, 'if (earlier !== undefined)', 'if (false)'],
   },
   'in-doubt: A key is in doubt until its slot is taken': {
     'refuses a create whose key is in doubt': [KEYED, 'isRefused ? this.#doubtOf(key) : ', ''],

@@ -84,7 +84,7 @@ test('Random pets are read as they were written: by their marks, by the parser, 
     assert.deepEqual(linesOf(parsed), lines, `seed ${seed}`);
     const written: Buffer[] = [];
     const append = async (part: Buffer): Promise<void> => void written.push(Buffer.from(part));
-    const { end } = await writeFile(content, 'clean', systemMemory, append);
+    const { end } = await writeFile(content, 'clean', append);
     const copy = Buffer.concat(written);
     assert.equal(end, copy.length - 2);
     // A greater estimate would keep a store from a write that has room.
@@ -144,14 +144,14 @@ test('A mark may be anywhere: across the end of a window, and of a window that h
 });
 
 test('A new file has a mark after at most 64 pets or 1 MiB, and a doubt by itself', async () => {
-  const tables = emptyTables({ memory: systemMemory, clock: systemClock });
+  const tables = emptyTables({ clock: systemClock });
   for (let id = 1; id <= 3000; id += 1) {
     const name = id > 2900 ? 'x'.repeat(20_000) : 'Rex';
     tables.pets.append({ id: BigInt(id), text: line(id, name) });
   }
   const parts: Buffer[] = [];
   const append = async (part: Buffer): Promise<void> => void parts.push(Buffer.from(part));
-  await writeFile(tables, 'in use', systemMemory, append, `${line(3001)}\n,${line(3002)}`);
+  await writeFile(tables, 'in use', append, `${line(3001)}\n,${line(3002)}`);
   const [, ...commits] = parts.slice(0, -1).map((part) => part.toString());
   const counts = commits.map((text) => text.split('"id":').length - 1);
   assert.deepEqual([Math.max(...counts), counts.at(-1)], [64, 2]);
@@ -201,14 +201,15 @@ function flooded(start: Buffer, filler: string): DiskFile {
 }
 
 for (const [what, start, filler, message] of FLOODS) {
-  test(`An endless file of ${what} is refused in bounded memory`, async () => {
+  test(`An endless file of ${what} is refused in bounded memory`, async (t) => {
     let taken = 0;
-    const bytes = (length: number): Buffer => {
+    const { bytes } = systemMemory;
+    t.mock.method(systemMemory, 'bytes', (length: number) => {
       taken += length;
       assert.ok(taken <= 64 << 20, `${taken} bytes`);
-      return systemMemory.bytes(length);
-    };
-    const deps = { memory: { ...systemMemory, bytes }, clock: systemClock };
+      return bytes(length);
+    });
+    const deps = { clock: systemClock };
     await assert.rejects(readDataFile(PATH, flooded(start, filler), deps), { message });
   });
 }

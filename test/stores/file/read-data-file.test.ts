@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
 import { counted } from '../../../src/core/base/quote.ts';
-import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
+import { systemClock } from '../../../src/core/base/system.ts';
 import { MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
 import { blanksOf } from '../../../src/core/store/format.ts';
 import { readProvenCommits } from '../../../src/core/store/read-data-file.ts';
@@ -145,11 +145,11 @@ test('A byte that is not UTF-8 is refused at its place, in any layout', async ()
 test('Ids may be missing if none has one, and only where ids are given', async () => {
   const text = '[{"name":"Rex","categoryId":7},\n{"name":"Tom","categoryId":7,"status":"sold"}]';
   await assertRefused(text, `${NO_LIST}pet 1: id is required`);
-  assert.deepEqual(linesOf(await read(text, systemMemory, true)), BOTH);
+  assert.deepEqual(linesOf(await read(text, true)), BOTH);
   const mixed = text.replace('{', '{"id":1,');
-  await assert.rejects(read(mixed, systemMemory, true), /pet 2: id is required/);
+  await assert.rejects(read(mixed, true), /pet 2: id is required/);
   const later = text.replace('\n{', '\n{"id":2,');
-  await assert.rejects(read(later, systemMemory, true), /pet 2: it has an id, and a pet before/);
+  await assert.rejects(read(later, true), /pet 2: it has an id, and a pet before/);
 });
 
 test('Where ids are given, a mistake in the first pet is no mistake of the others', async () => {
@@ -158,7 +158,7 @@ test('Where ids are given, a mistake in the first pet is no mistake of the other
   for (const invalid of [first, first.replace('"id":1,', '')]) {
     for (const others of [`${TOM},${line(3)}`, '{"name":"Tom","categoryId":7}']) {
       const text = `[${invalid},${others}]`;
-      await assert.rejects(read(text, systemMemory, true), { message: mistake });
+      await assert.rejects(read(text, true), { message: mistake });
     }
   }
 });
@@ -181,7 +181,7 @@ test("Release 2's checksum behind the bracket is compared, in any layout", async
 });
 
 const LINES = [REX, TOM, line(3, 'Max'), line(4, 'x'.repeat(600)), line(5, 'Kim', KEY)];
-const DEPS = { memory: systemMemory, clock: systemClock };
+const DEPS = { clock: systemClock };
 const COMMITS = [[LINES[0]!], LINES.slice(1, 3), [LINES[3]!], [LINES[4]!]];
 
 /** Where the damage begins, the ids that are proven before it and behind it, and the gaps. */

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf, type Logger } from '../../../src/core/base/logger.ts';
-import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
+import { systemClock } from '../../../src/core/base/system.ts';
 import { clientMessage } from '../../../src/core/base/failure-report.ts';
 import { isUnlocked, withFile } from '../../../src/core/store/disk.ts';
 import { openFileStore } from '../../../src/core/store/file-store.ts';
@@ -283,7 +283,7 @@ test('Other work goes on while a large file is read', async (t) => {
   const pet = (id: number): string => `{"id":${id},"name":"${'x'.repeat(1000)}","categoryId":7}`;
   const pets = Array.from({ length: 3000 }, (_, index) => pet(index + 1));
   fs.writeFileSync(path, `[\n${pets.join(',\n')}\n]\n`);
-  const deps = { memory: systemMemory, clock: systemClock };
+  const deps = { clock: systemClock };
   let isRead = false;
   const reading = withFile(nodeDisk, path, (file) => readDataFile(path, file, deps));
   void reading.then(() => (isRead = true));

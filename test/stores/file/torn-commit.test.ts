@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemMemory } from '../../../src/core/base/system.ts';
 import { formatMembers, formatPet } from '../../../src/core/pets/pet-text.ts';
 import { PET_STATUSES, type NewPet } from '../../../src/core/pets/pet.ts';
 import {
@@ -31,7 +30,7 @@ function commitOf(names: readonly number[], lastId = 7): Buffer {
 
 /** The lines, as the commit at this position. */
 function encode(lines: string, end: number): Buffer {
-  return encodeCommit(lines, { end, crc: 5, mark: Buffer.alloc(0) }, systemMemory).bytes;
+  return encodeCommit(lines, { end, crc: 5, mark: Buffer.alloc(0) }).bytes;
 }
 
 /** A field that is added to NewPet has to be added here. */

@@ -1,6 +1,6 @@
 /** Data files of given pets, and what is read of a file. */
 
-import { systemClock, systemMemory, type Memory } from '../../../src/core/base/system.ts';
+import { systemClock } from '../../../src/core/base/system.ts';
 import {
   encodeCommit,
   FILE_END,
@@ -28,7 +28,7 @@ export function fileOf(commits: readonly (readonly Line[])[], word: Word = 'in u
   const ends: number[] = [];
   let tail = chainAtStart();
   for (const lines of commits) {
-    const { bytes, next } = encodeCommit(lines.join('\n,'), tail, systemMemory);
+    const { bytes, next } = encodeCommit(lines.join('\n,'), tail);
     parts.push(bytes.subarray(0, -FILE_END.length));
     ends.push(next.end);
     tail = next;
@@ -39,13 +39,9 @@ export function fileOf(commits: readonly (readonly Line[])[], word: Word = 'in u
 export const PATH = 'pets.json';
 
 /** Reads a file with this content. */
-export async function read(
-  content: string | Buffer,
-  memory: Memory = systemMemory,
-  givesIds = false,
-): Promise<DataFileContent> {
+export async function read(content: string | Buffer, givesIds = false): Promise<DataFileContent> {
   const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
-  return readDataFile(PATH, file, { memory, clock: systemClock }, givesIds);
+  return readDataFile(PATH, file, { clock: systemClock }, givesIds);
 }
 
 /** The lines that the tables would be written as. */

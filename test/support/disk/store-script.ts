@@ -27,7 +27,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { systemClock, systemMemory, type Memory } from '../../../src/core/base/system.ts';
+import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
 import { StoreUnavailableError } from '../../../src/core/pets/pet-store.ts';
 import { parsePet, splitPets } from '../../../src/core/pets/pet-text.ts';
 import { stringifyPet } from '../../../src/core/pets/pet.ts';
@@ -49,7 +49,6 @@ class StoreScript implements Script {
   readonly printed: string[] = [];
   readonly t: TestContext;
   store: FileStore | undefined;
-  mostMemory = Infinity;
   /** Creates without a response. */
   sent: Promise<string>[] = [];
   /** What was logged since it was printed last. */
@@ -84,16 +83,8 @@ class StoreScript implements Script {
 
   async open(): Promise<void> {
     [this.#lost, this.disk.openFiles] = ['', 0];
-    const allocate =
-      <T>(get: (length: number) => T) =>
-      (length: number): T => {
-        if (length > this.mostMemory) throw new RangeError('Array buffer allocation failed');
-        return get(length);
-      };
-    const { bytes, uint32s } = systemMemory;
-    const memory: Memory = { bytes: allocate(bytes), uint32s: allocate(uint32s) };
     this.store = await openFileStore({
-      ...{ path: DATA_FILE, disk: this.disk.disk, memory, clock: this.clock.startProcess() },
+      ...{ path: DATA_FILE, disk: this.disk.disk, clock: this.clock.startProcess() },
       randomBits: () => 1 + Object.keys(this.files.contents()).length,
       log: (level, event, details = {}) => {
         const texts = Object.entries(details).map(([name, value]) => `${name}=${value}`);
@@ -164,7 +155,7 @@ class StoreScript implements Script {
   async #assertSaved(): Promise<void> {
     const names = Object.keys(this.files.contents()).filter((path) => path.includes('.saved-'));
     const saved = names.sort().at(-1)!;
-    const deps = { memory: systemMemory, clock: systemClock };
+    const deps = { clock: systemClock };
     const { pets } = await withFile(this.files, saved, (file) => readDataFile(saved, file, deps));
     for (const id of this.stored) assert.notEqual(pets.get(BigInt(id)), undefined, `${id} is lost`);
   }
@@ -231,15 +222,20 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   on: ({ disk }, text) => disk.on(text),
   release: ({ disk }, code) => disk.release(code),
   free: ({ disk }, bytes) => void (disk.freeBytes = Number(bytes)),
-  memory(script, when) {
-    if (when !== 'after') return void (script.mostMemory = Number(when));
-    script.t.mock.method(PetTable.prototype, 'append', () => {
+  memory({ t }, when) {
+    const fail = (): never => {
       throw new RangeError('Array buffer allocation failed');
-    });
+    };
+    if (when === 'after') return void t.mock.method(PetTable.prototype, 'append', fail);
+    for (const name of ['bytes', 'uint32s'] as const) {
+      const allocate = systemMemory[name];
+      t.mock.method(systemMemory, name, (length: number) =>
+        length > Number(when) ? fail() : allocate(length),
+      );
+    }
   },
   repair(script) {
     script.disk.repair();
-    script.mostMemory = Infinity;
     script.t.mock.restoreAll();
   },
   operations: ({ disk }) => disk.operations.splice(0).join(', ') || 'no operation',
