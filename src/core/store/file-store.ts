@@ -395,9 +395,10 @@ export class FileStore implements PetStore {
       });
       for (const old of files) await old.close().catch(() => undefined);
       this.#become({ name: 'working', file });
-      logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
       if (doubt === undefined) this.#failures.clear();
       else await this.#publish(doubt, file);
+      // Only now: the program may send the key in doubt in its log.
+      logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
     } catch (error) {
       if (error instanceof NotOursError) return this.#end(error, files, doubt);
       const isThere = files.some((file) => file.isThere());
