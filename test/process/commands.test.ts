@@ -90,8 +90,8 @@ fs.linkSync(at('data/pets.json'), at('hard.json'));
 fs.symlinkSync('data/pets.json', at('link.json'));
 fs.symlinkSync('nowhere.json', at('dangling.json'));
 execFileSync('mkfifo', [at('pipe')]);
-// A backup that cannot be read may be replaced.
-fs.writeFileSync(at('spoilt.json'), CHANGED);
+// As mktemp makes it.
+fs.writeFileSync(at('made.json'), '');
 
 const CALLS: readonly Call[] = [
   // Help and version are shown whatever else is given, even mistakes.
