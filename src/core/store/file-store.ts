@@ -455,7 +455,8 @@ export class FileStore implements PetStore {
       const { logger } = this.#deps;
       try {
         await this.#expectRoom();
-        const saved = await this.#writeSavedFile();
+        // The next try makes another one.
+        const saved = await this.#writeSavedFile((named) => this.#deps.disk.remove(named));
         this.#become({ ...state, saved });
         const details = { file: saved, pets: this.#tables.pets.length };
         logger('error', 'Saved all acknowledged pets to a separate file', details);
@@ -466,7 +467,8 @@ export class FileStore implements PetStore {
     this.#resolveLost(state.cause);
   }
 
-  async #writeSavedFile(): Promise<string> {
+  /** If it fails, `keep` is called with a saved file that may be there, and not durably. */
+  async #writeSavedFile(keep: (saved: string) => Promise<void> | void): Promise<string> {
     const { disk, path, clock, memory, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
     // The folder may have been removed, with those above it.
@@ -478,8 +480,7 @@ export class FileStore implements PetStore {
       attributes: this.#attributes,
       by: 'link or rename',
       write: async (append) => void (await writeFile(this.#tables, 'clean', memory, append)),
-      // The next try makes another one.
-      keep: (named) => named.close().finally(() => disk.remove(saved)),
+      keep: (named) => named.close().finally(() => keep(saved)),
     });
     await file.close().catch(() => undefined);
     return saved;
@@ -578,8 +579,11 @@ export class FileStore implements PetStore {
       }
       return ['memory', `${named} has ${all}, but ${path} may not lead to it`];
     }
+    const keep = (saved: string): void => {
+      text = `${saved} may have ${all}: a power failure may take its name`;
+    };
     try {
-      return inSaved(await this.#writeSavedFile());
+      return inSaved(await this.#writeSavedFile(keep));
     } catch {
       return ['memory', text];
     }
