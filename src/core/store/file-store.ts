@@ -212,11 +212,11 @@ export class FileStore implements PetStore {
 
   unreadiness(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
-    const refusal = this.#refusal()?.message;
-    if (refusal !== undefined) {
-      return this.durability() === 'memory' ? `${refusal}. ${ONLY_MEMORY}` : refusal;
+    const failure = this.#refusal()?.message ?? this.#failures.recent;
+    if (failure !== undefined) {
+      return this.durability() === 'memory' ? `${failure}. ${ONLY_MEMORY}` : failure;
     }
-    return this.#tables.pets.hasIdsFor(1) ? this.#failures.recent : NO_ID_LEFT;
+    return this.#tables.pets.hasIdsFor(1) ? undefined : NO_ID_LEFT;
   }
 
   measurements(): readonly Measurement[] {
@@ -507,7 +507,8 @@ export class FileStore implements PetStore {
   async #try(): Promise<void> {
     // If the system does not say what is there, the next create or the next second asks again.
     if (this.#state.name === 'working') {
-      return this.#repairUnlessOurs('checkLinks').catch(() => undefined);
+      const look = this.#repairUnlessOurs('checkLinks');
+      return look.catch((error: unknown) => void this.#recordFailure(error));
     }
     return this.#state.name === 'ended' ? this.#save() : this.#repair();
   }
