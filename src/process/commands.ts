@@ -181,16 +181,15 @@ data/pets.json, and must not exist.
     const from = readDataFilePath(line, line.operands[0], 'FROM');
     const named = line.flags.get('data-file');
     const to = named ? readDataFilePath(line, named, '--data-file') : dataFileOf(line, env);
+    const isIntact = line.flags.has('intact');
     return async () => {
       const disk = diskWithProgress(showProgress);
-      let hasGaps = false;
-      const tables = line.flags.has('intact')
+      const tables = isIntact
         ? await loadProvenCommits(disk, from, (start, end) => {
-            hasGaps = true;
             printError(`bytes ${start} to ${end} of ${from} are left out: no mark proves them`);
           })
         : await loadDataFile(disk, from, true);
-      if (hasGaps && tables.pets.length === 0) throw new Error(`${from} ${NOTHING_INTACT}`);
+      if (isIntact && tables.pets.length === 0) throw new Error(`${from} ${NOTHING_INTACT}`);
       await makeDataFile(disk, to, tables);
       printPets(print, to, tables);
     };

@@ -25,7 +25,7 @@ export function diskWithProgress(show: (text: string) => void): Disk {
           return file.read(bytes, position);
         },
         write(bytes, position) {
-          showOnce(position, `Writing ${path}: ${position >> 20} MiB `);
+          showOnce(position, `Writing ${path}: ${Math.floor(position / 2 ** 20)} MiB `);
           return file.write(bytes, position);
         },
       };

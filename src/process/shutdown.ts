@@ -53,7 +53,11 @@ export function createShutdown(
       if (app.isWriting() && looks < MAX_LOOKS) return;
       const where = app.durability();
       lastLogger('error', event, { ...details, ...(where === undefined ? {} : { where }) });
-      if (app.isWriting()) running.kill(running.pid, 'SIGKILL');
+      if (app.isWriting()) {
+        running.kill(running.pid, 'SIGKILL');
+        // Reached as PID 1 only, as in a container: the system ignores its own signal.
+        running.abort();
+      }
       running.exit(exitCode);
     };
     setInterval(endIfIdle, LOOK_MS);

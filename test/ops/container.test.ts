@@ -68,6 +68,8 @@ test('The compose file names the Dockerfile, its volume and no other path', () =
   assert.ok(existsSync(join(ROOT, 'scripts', context, dockerfile)));
   assert.match(COMPOSE, /^ {4}volumes: \['pets:\/data'\]$[^]*^volumes:\n {2}pets:$/m);
   assert.match(COMPOSE, /read_only: true\n/);
+  // So that the service is not PID 1, which cannot kill itself if its disk hangs.
+  assert.match(COMPOSE, /init: true\n/);
   assert.match(DOCKERFILE, /^USER node$/m);
   assert.match(DOCKERFILE, /^VOLUME \/data$/m);
   assert.match(COMPOSE, /stop_grace_period: 15s\n/);

@@ -11,6 +11,7 @@ import { apiKeyErrors } from '../../src/core/app/api-keys.ts';
 import type { Logger } from '../../src/core/base/logger.ts';
 import { whyUnsupported, VERSION } from '../../src/core/base/version.ts';
 import { COMMANDS, HELP } from '../../src/process/commands.ts';
+import { diskWithProgress } from '../../src/process/progress.ts';
 import { openFileStore } from '../../src/core/store/file-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
@@ -90,8 +91,8 @@ fs.linkSync(at('data/pets.json'), at('hard.json'));
 fs.symlinkSync('data/pets.json', at('link.json'));
 fs.symlinkSync('nowhere.json', at('dangling.json'));
 execFileSync('mkfifo', [at('pipe')]);
-// A backup that cannot be read may be replaced.
-fs.writeFileSync(at('spoilt.json'), CHANGED);
+// As mktemp makes it.
+fs.writeFileSync(at('made.json'), '');
 
 const CALLS: readonly Call[] = [
   // Help and version are shown whatever else is given, even mistakes.
@@ -247,6 +248,15 @@ test(
     assert.match(elsewhere.text, /^\S+: 500 pets, the greatest id is 500\nIt has no marks.*\n$/);
   },
 );
+
+test('A command beyond 2 GiB shows how far it is, too', async (t) => {
+  const path = join(tempDir(t), 'large.json');
+  const shown: string[] = [];
+  const file = await diskWithProgress((text) => shown.push(text)).open(path, 'create');
+  await file.write(Buffer.from('x'), 3 * 2 ** 30);
+  await file.close();
+  assert.deepEqual(shown, [`Writing ${path}: 3072 MiB `]);
+});
 
 test('make-key prints another API key each time, and its line, with the name and the right that are given', async () => {
   const lines: readonly (readonly [args: readonly string[], name: string, right: string])[] = [

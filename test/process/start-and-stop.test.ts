@@ -288,13 +288,15 @@ test('A second signal during a call of the disk ends the process with 1 after th
   for (const [callMs, expected] of [
     [0, 'exit 1 after 0 ms'],
     [20, 'exit 1 after 20 ms'],
-    [Infinity, 'SIGKILL after 240 ms'],
+    // As PID 1, for which the system ignores SIGKILL.
+    [Infinity, 'SIGKILL, abort after 240 ms'],
   ] as const) {
-    let [ms, ended] = [0, ''];
-    const end = (how: string): void => void (ended ||= `${how} after ${ms} ms`);
+    let [ms, sent, ended] = [0, '', ''];
+    const end = (how: string): void => void (ended ||= `${sent}${how} after ${ms} ms`);
     const running = {
       exit: (code: number) => end(`exit ${code}`),
-      kill: (_pid: number, signal: string) => end(signal),
+      kill: (_pid: number, signal: string) => void (sent = `${signal}, `),
+      abort: () => end('abort'),
     } as unknown as NodeJS.Process;
     const app = { ...createApp({ memory: true, apiKeys: [KEY] }), isWriting: () => ms < callMs };
     const server = createHttpServer(app.listener);

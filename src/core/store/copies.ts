@@ -123,10 +123,12 @@ export async function backUp(
   }
   const content = await checkDataFile(disk, path);
   if (!content.isInUse) assertWhole(path, content);
-  if (there !== undefined) {
-    // Pets are only added. A backup that cannot be read may be replaced.
-    const earlier = await checkDataFile(disk, target).catch(() => undefined);
-    const { lastId = 0n } = earlier?.pets ?? {};
+  if (there !== undefined && there.sizeBytes > 0) {
+    // Pets are only added. What cannot be read may be the last copy of some.
+    const earlier = await loadDataFile(disk, target).catch((error: unknown) => {
+      throw new Error(`${to} may have greater ids: name another file. ${messageOf(error)}`);
+    });
+    const { lastId } = earlier.pets;
     if (lastId > content.pets.lastId) {
       throw new Error(
         `${to} has pets up to the id ${lastId}, and ${path} has not: name another file`,

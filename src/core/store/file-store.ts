@@ -204,11 +204,11 @@ export class FileStore implements PetStore {
 
   unreadiness(): string | undefined {
     if (this.#closing !== undefined) return CLOSED;
-    const refusal = this.#refusal()?.message;
-    if (refusal !== undefined) {
-      return this.durability() === 'memory' ? `${refusal}. ${ONLY_MEMORY}` : refusal;
+    const failure = this.#refusal()?.message ?? this.#failures.recent;
+    if (failure !== undefined) {
+      return this.durability() === 'memory' ? `${failure}. ${ONLY_MEMORY}` : failure;
     }
-    return this.#tables.pets.hasIdsFor(1) ? this.#failures.recent : NO_ID_LEFT;
+    return this.#tables.pets.hasIdsFor(1) ? undefined : NO_ID_LEFT;
   }
 
   measurements(): readonly Measurement[] {
@@ -389,9 +389,10 @@ export class FileStore implements PetStore {
       });
       for (const old of files) await old.close().catch(() => undefined);
       this.#become({ name: 'working', file });
-      logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
       if (doubt === undefined) this.#failures.clear();
       else await this.#publish(doubt, file);
+      // Only now: the program may send the key in doubt in its log.
+      logger('info', 'Wrote a new data file from memory', { cause: messageOf(cause), file: path });
     } catch (error) {
       if (error instanceof NotOursError) return this.#end(error, files, doubt);
       const isThere = files.some((file) => file.isThere());
@@ -448,7 +449,8 @@ export class FileStore implements PetStore {
       const { logger } = this.#deps;
       try {
         await this.#expectRoom();
-        const saved = await this.#writeSavedFile();
+        // The next try makes another one.
+        const saved = await this.#writeSavedFile((named) => this.#deps.disk.remove(named));
         this.#become({ ...state, saved });
         const details = { file: saved, pets: this.#tables.pets.length };
         logger('error', 'Saved all acknowledged pets to a separate file', details);
@@ -459,7 +461,8 @@ export class FileStore implements PetStore {
     this.#resolveLost(state.cause);
   }
 
-  async #writeSavedFile(): Promise<string> {
+  /** If it fails, `keep` is called with a saved file that may be there, and not durably. */
+  async #writeSavedFile(keep: (saved: string) => Promise<void> | void): Promise<string> {
     const { disk, path, clock, randomBits } = this.#deps;
     const saved = savedPath(path, new Date(clock.timeOfDay()));
     // The folder may have been removed, with those above it.
@@ -471,8 +474,7 @@ export class FileStore implements PetStore {
       attributes: this.#attributes,
       by: 'link or rename',
       write: async (append) => void (await writeFile(this.#tables, 'clean', append)),
-      // The next try makes another one.
-      keep: (named) => named.close().finally(() => disk.remove(saved)),
+      keep: (named) => named.close().finally(() => keep(saved)),
     });
     await file.close().catch(() => undefined);
     return saved;
@@ -499,7 +501,8 @@ export class FileStore implements PetStore {
   async #try(): Promise<void> {
     // If the system does not say what is there, the next create or the next second asks again.
     if (this.#state.name === 'working') {
-      return this.#repairUnlessOurs('checkLinks').catch(() => undefined);
+      const look = this.#repairUnlessOurs('checkLinks');
+      return look.catch((error: unknown) => void this.#recordFailure(error));
     }
     return this.#state.name === 'ended' ? this.#save() : this.#repair();
   }
@@ -571,8 +574,11 @@ export class FileStore implements PetStore {
       }
       return ['memory', `${named} has ${all}, but ${path} may not lead to it`];
     }
+    const keep = (saved: string): void => {
+      text = `${saved} may have ${all}: a power failure may take its name`;
+    };
     try {
-      return inSaved(await this.#writeSavedFile());
+      return inSaved(await this.#writeSavedFile(keep));
     } catch {
       return ['memory', text];
     }

@@ -10,6 +10,7 @@
  */
 
 import zlib from 'node:zlib';
+import { messageOf } from '../base/logger.ts';
 import { counted } from '../base/quote.ts';
 import { systemMemory } from '../base/system.ts';
 import { readAll, readItems, type DiskFile } from './disk.ts';
@@ -48,6 +49,8 @@ interface CommittedContent {
 const BY_HAND =
   'If it was edited by hand, remove the 32 blanks behind the opening bracket: then it is read as ' +
   'an array of pets';
+const TAKE_OUT =
+  'Or move the file away: the command import --intact takes out of it what its marks prove';
 
 /**
  * Reads a file. With `givesIds`, the pets of an array may lack ids, and get some. Rejects with
@@ -61,12 +64,19 @@ export async function readDataFile(
 ): Promise<DataFileContent> {
   const source = { path, file, deps, sizeBytes: file.stat().sizeBytes };
   const start = await bytesOf(source, 0, FIRST_LINE_BYTES);
-  if (!isFirstLine(start)) {
-    return { ...(await readArray(source, start, givesIds)), form: 'array' };
-  }
   const word = wordOf(start);
   if (word !== undefined) return readCommitted(source, word);
-  throw new DamagedFileError(path, 'the blanks of its first line were changed', BY_HAND);
+  try {
+    if (!isFirstLine(start)) {
+      return { ...(await readArray(source, start, givesIds)), form: 'array' };
+    }
+    throw new DamagedFileError(path, 'the blanks of its first line were changed', BY_HAND);
+  } catch (error) {
+    const { sizeBytes } = source;
+    const lastMarkAt = Math.max(0, sizeBytes - MARK_LINE_BYTES - FILE_END.length);
+    const isMarked = crcOfMark(await bytesOf(source, lastMarkAt, sizeBytes)) !== -1;
+    throw isMarked ? new Error(`${messageOf(error)}. ${TAKE_OUT}`) : error;
+  }
 }
 
 /** Resolves with a part of the file, as far as the file has it. */
@@ -135,11 +145,8 @@ export async function readProvenCommits(
   deps: TablesDeps,
   onGap: OnGap,
 ): Promise<Tables> {
-  const source = { path, file, deps, sizeBytes: file.stat().sizeBytes };
-  if (!isFirstLine(await bytesOf(source, 0, FIRST_LINE_BYTES))) {
-    throw new Error(`${path} has no marks, which could prove its pets`);
-  }
-  return (await readProven(source, onGap)).tables;
+  const { sizeBytes } = file.stat();
+  return (await readProven({ path, file, deps, sizeBytes }, onGap)).tables;
 }
 
 /** What the marks of a file prove. */
@@ -215,7 +222,8 @@ async function readCommits(
       start = end;
     }
   };
-  const unread = await readItems(file, FIRST_LINE_BYTES, sizeBytes, read);
+  const end = Math.max(FIRST_LINE_BYTES, sizeBytes);
+  const unread = await readItems(file, FIRST_LINE_BYTES, end, read);
   const { bytes, position } = unread;
   const tailAt = Math.max(0, bytes.length - MAX_LINE_END_BYTES);
   const lost = WITHOUT_LINE_FEED.exec(bytes.toString('latin1', tailAt));

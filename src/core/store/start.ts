@@ -149,9 +149,9 @@ async function begin(deps: StoreDeps, locked: DiskFile): Promise<Opened> {
       return { file: found, tables: content };
     } catch (error) {
       if (error instanceof NotOursError) throw error;
+      found.markNotSynced();
       const event = 'The data file cannot be made durable, and is replaced';
       logger('error', event, { cause: messageOf(error), file: path });
-      found.markNotSynced();
     }
   }
   const { mode, owner } = found.identity;

@@ -220,25 +220,33 @@ test('Damage is reported at its place, and all commits that their marks prove ar
           `is. Proven: ${counted(before.length, 'pet')} before it, and ${after.length} after it. `,
       );
     }
-    const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
-    const found: number[] = [];
-    const { pets, keys } = await readProvenCommits(PATH, file, DEPS, (start, end) => {
-      found.push(start, end);
-    });
-    assert.equal([...pets.pets()].map(({ id }) => id).join(''), before + after);
-    assert.deepEqual(found, gaps);
-    assert.equal(keys.find(KEY), pets.get(5n)?.id);
+    assert.deepEqual(await takenOut(content), [before + after, gaps]);
   }
-  for (const blank of '\t\n\r') {
-    const blanks = text.replace('[ ', `[${blank}`);
-    await assertRefused(blanks, 'pets.json is damaged: the blanks of its first line were changed');
+  const [blanks, advice] = ['the blanks of its first line were changed', 'what its marks prove'];
+  for (const [start, refusal] of [
+    ...['\t', '\n', '\r'].map((blank) => [`[${blank}`, `pets.json is damaged: ${blanks}`] as const),
+    ['[x', `${NO_LIST}at byte 0 neither`],
+    ['K ', NO_DATA_FILE],
+  ] as const) {
+    const content = Buffer.from(text.replace('[ ', start), 'latin1');
+    await assertRefused(content, refusal, advice);
+    assert.deepEqual(await takenOut(content), ['12345', []]);
   }
-  const array = await createMemoryDisk({ [PATH]: `[${REX}]` }).open(PATH, 'read');
-  await assert.rejects(
-    readProvenCommits(PATH, array, DEPS, () => undefined),
-    { message: 'pets.json has no marks, which could prove its pets' },
-  );
+  for (const small of ['', '[]', `[${REX}]`]) {
+    assert.deepEqual((await takenOut(Buffer.from(small)))[0], '');
+  }
 });
+
+/** The ids that an import takes out of a damaged file, and the gaps between. */
+async function takenOut(content: Buffer): Promise<readonly [ids: string, gaps: readonly number[]]> {
+  const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
+  const gaps: number[] = [];
+  const { pets, keys } = await readProvenCommits(PATH, file, DEPS, (start, end) => {
+    gaps.push(start, end);
+  });
+  assert.equal(keys.find(KEY), pets.get(5n)?.id);
+  return [[...pets.pets()].map(({ id }) => id).join(''), gaps];
+}
 
 test('A name with a brace and the right 32 blanks is no mark, where a crash has cut behind it', async () => {
   const { bytes, ends } = fileOf([[REX]]);
@@ -260,9 +268,10 @@ function change(bytes: Buffer, at: number): Buffer {
   return changed;
 }
 
-async function assertRefused(content: string | Buffer, start: string): Promise<void> {
+async function assertRefused(content: string | Buffer, start: string, end = ''): Promise<void> {
   await assert.rejects(read(content), ({ message }: Error) => {
     assert.equal(message.slice(0, start.length), start);
+    assert.equal(message.endsWith(end), true, message);
     return true;
   });
 }

@@ -13,6 +13,7 @@
  *                           memory can be had at once; `memory after`: none is left for a pet that
  *                           is written; `repair` ends all three
  *     on OPERATION: …       what happens at the next such operation; `release` ends a `hold`
+ *     in-log create k1      what the program does in each call of its log
  *     remove, write, replace, touch, edit, cut, append, move, link
  *                           what another program does to a file; `replace` puts a copy in its place
  *     log, ready, list, operations, files, cat
@@ -53,6 +54,7 @@ class StoreScript implements Script {
   sent: Promise<string>[] = [];
   /** What was logged since it was printed last. */
   events: string[] = [];
+  inLog = 'none';
   /** The ids that were reported as stored. */
   readonly stored: Set<string> = new Set();
   #lost = '';
@@ -89,6 +91,7 @@ class StoreScript implements Script {
       log: (level, event, details = {}) => {
         const texts = Object.entries(details).map(([name, value]) => `${name}=${value}`);
         this.events.push([`${level}: ${event}`, ...texts].join(' · '));
+        void this.run(this.inLog);
         throw new Error('A log that fails changes nothing');
       },
     });
@@ -220,6 +223,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   // The disk, and memory
   fail: ({ disk }, text) => disk.fail(text),
   on: ({ disk }, text) => disk.on(text),
+  'in-log': (script, text) => void (script.inLog = text),
   release: ({ disk }, code) => disk.release(code),
   free: ({ disk }, bytes) => void (disk.freeBytes = Number(bytes)),
   memory({ t }, when) {
