@@ -90,7 +90,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   /** Returns or resolves with the response. Throws at once if the header alone is a reason. */
   const answer = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
-    const { request, response } = exchange;
+    const { request } = exchange;
     checkFields(request);
     const { path, normalized, query } = readTarget(request);
     exchange.path = path;
@@ -122,7 +122,7 @@ export function createListener(options: ListenerOptions): Listener {
       query,
       keyDigest: apiKey?.digest ?? '',
       header: (name) => fieldOf(request, name),
-      readBody: () => readBody(request, response, bodyLimitBytes),
+      readBody: () => readBody(request, bodyLimitBytes),
     });
   };
 
