@@ -22,7 +22,7 @@ import { REQUEST_TIMEOUT, type Gate, type ParserError, type Turn } from './gate.
 import type { Listener } from './handle-request.ts';
 import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
 import { errorResponse } from './http-response.ts';
-import { aLimit, LIMITS, LONGEST_TIMER_MS, type Limits } from './limits.ts';
+import { LIMITS, LIMIT_CHECKS, LONGEST_TIMER_MS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { RequestQueue } from './request-queue.ts';
 
@@ -115,7 +115,6 @@ const aListener = condition(
   'a function, such as app.listener',
   (value) => typeof value === 'function',
 );
-const LIMIT_CHECKS = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, aLimit]));
 
 /**
  * Sends "100 Continue" when a handler begins to read the body, and has not begun to respond. Every
