@@ -1,7 +1,7 @@
 /**
  * The app as a value: its files, its store, its prefix, and that it changes nothing else; its
- * states: each row of the table in app.ts, and each way between two of them; and its listener in
- * servers of other programs: plain, after middleware, mounted.
+ * states: each row of the table in core/app/service.ts, and each way between two of them; and its
+ * listener in servers of other programs: plain, after middleware, mounted.
  */
 
 import assert from 'node:assert/strict';

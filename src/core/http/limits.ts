@@ -6,7 +6,7 @@
  *     node:http                 a request takes longer than headersTimeout or requestTimeout (408),
  *                               or it is idle too long
  *     http-server.ts            its bytes are not HTTP, or it asks for CONNECT
- *     stalled-connections.ts    it makes no progress, or too many are open and it is idle longest
+ *     stalled-connections.ts    it makes no progress, or it has to make room for a new one
  *     handle-request.ts         after a response: the rest of its request is not read, or breaks a
  *                               rule of HTTP, or has too many fields, or the service stops
  *     stop-server.ts            it is idle during a stop, or busy when the time of the stop ends
