@@ -153,6 +153,9 @@ const NOT_HEX = 'must have 64 hex digits after sha256:';
 const LIKE_A_DIGEST =
   'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key';
 
+const OTHER_DIGEST =
+  'looks like a digest: write it as sha256: and 64 hex digits, after a space if it has a name';
+
 /** Reads a configuration with this API keys file. */
 const readFile = (keys: string): ReturnType<typeof read> =>
   read({}, ['--api-keys-file=keys'], { keys });
@@ -255,7 +258,7 @@ test('The first twenty mistakes of an API keys file are reported, and how many m
 /** Texts by the mistake that each of them has as a key; none quotes its key. */
 const KEYS: readonly (readonly [mistake: string | undefined, keys: readonly string[]])[] = [
   [undefined, ['a', 'k'.repeat(4096), '!~', '~a', '$a-b', '"a', "a'", 'a,b', '#k', 'a:b']],
-  [undefined, ['sha256', 'xSHA256:', DIGEST]],
+  [undefined, ['sha256', 'xSHA256:', DIGEST, `shop-${HEX}`, `x${DIGEST}x`]],
   ['must not be empty', ['']],
   ['must not be longer than 4096 bytes', ['k'.repeat(4097)]],
   ['must be without quotes around it', ['"a"', "'$a'"]],
@@ -264,6 +267,7 @@ const KEYS: readonly (readonly [mistake: string | undefined, keys: readonly stri
     ['$KEY', '${KEY}', '${KEY:-x}', '$(cat/key)'],
   ],
   [LIKE_A_DIGEST, [HEX, HEX.toUpperCase()]],
+  [OTHER_DIGEST, [`shop:${DIGEST}`, `shop:SHA-256:${HEX}`, `sha256=${HEX}`, `sha256${HEX}`]],
   [VISIBLE, [' ', 'a b', 'a\n', 'a\0', 'schlüssel', 'a\u2028']],
   [NOT_HEX, ['sha256:', DIGEST.slice(0, -1), `${DIGEST}0`, `${DIGEST.slice(0, -1)}g`]],
   ['must have sha256: in small letters', ['SHA256:abc', DIGEST.replace('sha', 'Sha')]],

@@ -1,7 +1,7 @@
 /**
  * The app as a value: its files, its store, its prefix, and that it changes nothing else; its
- * states: each row of the table in app.ts, and each way between two of them; and its listener in
- * servers of other programs: plain, after middleware, mounted.
+ * states: each row of the table in core/app/service.ts, and each way between two of them; and its
+ * listener in servers of other programs: plain, after middleware, mounted.
  */
 
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ import { createApp, openApp } from '../../src/app.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { createHttpServer } from '../../src/index.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { CHUNKED, requestOf } from '../support/http/requests.ts';
+import { CHUNKED, CREATE, requestOf } from '../support/http/requests.ts';
 import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
 import { openWire, statusesOf, talk } from '../support/http/wire.ts';
 import { ROOT } from '../support/process/carry.ts';
@@ -280,6 +280,14 @@ for (const [what, prepare, created, failures] of [
     for (const entry of logged) assert.match(JSON.stringify(entry), reason);
   });
 }
+
+test('On a server of node:http, no request is handled behind one that HTTP refuses', async (t) => {
+  const { app } = await openService(t);
+  const port = await listenFor(t, createServer(app.listener));
+  const bytes = requestOf('GET /livez', ['Host: b']) + CREATE;
+  assert.deepEqual(statusesOf(await talk(port, bytes)), [400]);
+  assert.equal((await app.pets.count()).total, 0);
+});
 
 test('A client that goes away before the listener gets its request is not reported', async (t) => {
   const logged: unknown[] = [];

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { blockOf, readText } from '../support/project.ts';
@@ -24,7 +25,10 @@ test('The programs in src/README.md do what the page says', async (t) => {
     printed += String(chunk);
     if (/^port [0-9]+$/m.test(printed) && printed.includes('1n Rex\n')) break;
   }
-  const origin = `http://127.0.0.1:${/^port ([0-9]+)$/m.exec(printed)![1]}`;
+  const port = /^port ([0-9]+)$/m.exec(printed)![1];
+  const origin = `http://127.0.0.1:${port}`;
+  // A silent connection does not keep the program from ending.
+  await once(connect(Number(port), '127.0.0.1'), 'connect');
   const headers = { Authorization: 'Bearer a-key' };
   const answer = await fetch(`${origin}/shop/v1/pets`, { headers });
   assert.equal(await answer.text(), '[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]');
@@ -137,5 +141,6 @@ function readmePrograms(): ReadonlyMap<string, string> {
   const anyPort = 'server.listen(0, () => console.log(`port ${server.address().port}`))';
   const shop = programs.get('shop.mjs')!;
   assert.ok(shop.includes('server.listen(8080)'));
-  return programs.set('shop.mjs', shop.replace('server.listen(8080)', anyPort));
+  const tried = shop.replace('server.listen(8080)', anyPort).replace('5000', '500');
+  return programs.set('shop.mjs', tried);
 }

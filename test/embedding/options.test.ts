@@ -69,7 +69,8 @@ test('An app as a listener, and other wrong arguments, are refused at the call',
   assert.throws(() => createHttpServer(app as never), isTypeError(listener));
   for (const [limits, message] of [
     [{ maxConnection: 5 }, 'limits.maxConnection is not an option; the options are h…'],
-    [{ maxConnections: NaN }, 'limits.maxConnections must be a number from 0 on, not NaN'],
+    [{ maxConnections: 0 }, 'limits.maxConnections must be a number from 1 on, not 0'],
+    [{ timeout: NaN }, 'limits.timeout must be a number from 0 on, not NaN'],
     [{ timeout: undefined }, 'limits.timeout must be a number from 0 on'],
     [{ timeout: '60' }, 'limits.timeout must be a number from 0 on, not "60"'],
     [{ headersTimeout: -1 }, 'limits.headersTimeout must be a number from 0 on, not -1'],

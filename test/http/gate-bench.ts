@@ -43,7 +43,6 @@ export async function openBench(t: TestContext, create: (listener: Listener) => 
       held.push(response);
     }
     if (url.startsWith('/body')) {
-      if (request.headers.expect !== undefined) response.writeContinue();
       let length = 0;
       request.on('data', (chunk: Buffer) => (length += chunk.length));
       request.on('end', () => response.end(String(length)));

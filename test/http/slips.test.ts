@@ -158,6 +158,7 @@ const SLIPS: Slips<keyof typeof HTTP_CASES> = {
   ],
   'A client that expects 100 gets it when the body is wanted, and not before': [
     [SERVER, "['request', 'checkContinue', 'checkExpectation']", "['request']"],
+    [SERVER, 'continueWhenRead(request, response);', ''],
     [
       LISTENER,
       'checkExpect(request);',

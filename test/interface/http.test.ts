@@ -46,6 +46,7 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
     ...['/v1/pets\0', '/v1/pets?\xe9', '*', '**', 'v1/pets', '?limit=5', 'http:/v1/pets'].map(at),
     ...['http://', 'http:///v1/pets', 'http://?x', 'ftp://a/', 'http://u@a/', 'a:80'].map(at),
     ...['http://:80/livez', 'http://a,b/', 'http://[::1/', 'http://a#top', 'http://h:abc/'].map(at),
+    ...['/v1/pets#x', '/livez?#'].map(at),
     // Percent-encoding that is broken, although its parts become right if they are decoded alone.
     ...['/v1/pets/%3%31', '/v1/pets/%2%35', '/livez?%'].map((path) => lastRequestOf(`GET ${path}`)),
     // Header fields: no name, a space within a name, whitespace first, a folded field, bare CR, LF.

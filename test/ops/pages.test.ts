@@ -171,6 +171,8 @@ const ALERTS: readonly (readonly [alert: string, isFiring: boolean, ...series: s
   ['PetstoreHasFewerPets', false, 'petstore_pets{status="sold"} 3x10 stale _x60 3x10'],
   ['PetstoreHasFewerPets', false, 'petstore_pets{status="sold"} 3x60 4x20'],
   ['PetstoreFails', true, requests('getPet', 200, '0+100x80'), requests('getPet', 503, '0+1x80')],
+  ['PetstoreFails', true, requests('getPet', 503, '0+1x80'), requests('', 404, '0+1000x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('', 501, '0+15x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1000x80'), requests('getPet', 503, '0+1x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('getPet', 404, '0+100x80')],
   ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('readyz', 503, '0+15x80')],

@@ -91,10 +91,14 @@ const WRONG_KEYS: readonly (readonly [RegExp, string])[] = [
   [/^$/, 'must not be empty'],
   // Leaves space for all other fields in a header of 16 KiB.
   [/^[^]{4097}/, 'must not be longer than 4096 bytes'],
-  // A digest without its sha256: would be a key that is no secret.
+  // A digest in another form would be a key that is no secret.
   [
     /^[0-9a-f]{64}$/i,
     'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key',
+  ],
+  [
+    /(?!^sha256:)sha-?256\W?[0-9a-f]{64}$/i,
+    'looks like a digest: write it as sha256: and 64 hex digits, after a space if it has a name',
   ],
   // Each would be a key that no client sends, or that anybody can guess.
   [IN_QUOTES, 'must be without quotes around it'],

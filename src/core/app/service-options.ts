@@ -74,7 +74,7 @@ export interface Extension {
   readonly policies?: readonly Policy[];
   /** Returns what the 404 of an unknown path adds to its message. */
   hintFor?(path: string, request: IncomingMessage): string;
-  /** Called with each response once it is sent. */
+  /** Called with each response once it is sent, but not with those of the server, such as a 408. */
   onResponse?(exchange: Exchange): void;
   /** Returns what the log says of a request that failed, beside its method and path. */
   detailsOf?(request: IncomingMessage): LogDetails;

@@ -13,6 +13,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { cut, quote } from '../base/quote.ts';
 import { authenticate, type ApiKey, type ApiKeys } from './authentication.ts';
 import { announcesBody, areTooMany, checkFields, fieldOf } from './fields.ts';
@@ -89,7 +90,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   /** Returns or resolves with the response. Throws at once if the header alone is a reason. */
   const answer = (exchange: Exchange): HttpResponse | Promise<HttpResponse> => {
-    const { request, response } = exchange;
+    const { request } = exchange;
     checkFields(request);
     const { path, normalized, query } = readTarget(request);
     exchange.path = path;
@@ -121,11 +122,12 @@ export function createListener(options: ListenerOptions): Listener {
       query,
       keyDigest: apiKey?.digest ?? '',
       header: (name) => fieldOf(request, name),
-      readBody: () => readBody(request, response, bodyLimitBytes),
+      readBody: () => readBody(request, bodyLimitBytes),
     });
   };
 
   return async (request, response) => {
+    if (ended.has(request.socket)) return;
     const exchange: Exchange = {
       request,
       response,
@@ -179,12 +181,19 @@ function respond(exchange: Exchange, httpResponse: HttpResponse, options: Listen
   if (isBodyLeft) socket.destroySoon = () => lingeringClose(socket);
   if (isBodyLeft || options.isStopping() || endsConnection(exchange)) {
     headers.push('Connection', 'close');
+    ended.add(socket);
   }
   if (!response.destroyed) sendResponse(response, httpResponse, headers);
   exchange.status = status;
   exchange.bodyBytes = method === 'HEAD' ? 0 : bodyBytes;
   options.onResponse(exchange);
 }
+
+/**
+ * The connections that end with a response. A server without a gate (gate.ts) passes on what came
+ * in one packet with a refused request, and it must not be handled (RFC 9112 section 9.6).
+ */
+const ended = new WeakSet<Socket>();
 
 /**
  * Returns true if a response leaves a part of its request's body unread, so that the connection

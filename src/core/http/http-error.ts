@@ -8,8 +8,8 @@
  * Every refusal is thrown, wherever it is found; one function catches it and sends its body
  * (handle-request.ts). It is no Error: nobody needs the stack of a refusal, and taking it was half
  * of the time of a 401. A code is any string, since an API has codes of its own. The codes of this
- * server are the closed list below, one for each way in which a request can be refused before an
- * operation sees it.
+ * server are the closed list below, one for each way in which a request can be refused, or fail,
+ * whatever its operation is.
  */
 
 /** The HTTP status of each code of this server. */

@@ -7,7 +7,13 @@
  * documentation does not promise them; each has a test.
  */
 
-import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { assertNoErrors, condition, memberErrors } from '../base/option-error.ts';
@@ -16,7 +22,7 @@ import { REQUEST_TIMEOUT, type Gate, type ParserError, type Turn } from './gate.
 import type { Listener } from './handle-request.ts';
 import { httpError, malformed, unsupportedVersion, type HttpError } from './http-error.ts';
 import { errorResponse } from './http-response.ts';
-import { aLimit, LIMITS, LONGEST_TIMER_MS, type Limits } from './limits.ts';
+import { LIMITS, LIMIT_CHECKS, LONGEST_TIMER_MS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { RequestQueue } from './request-queue.ts';
 
@@ -73,7 +79,10 @@ export function createPlainServer(
     listener(request, response);
   };
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, (request, response) => gate.request({ request, response, serve }));
+    server.on(event, (request, response) => {
+      if (event === 'checkContinue') continueWhenRead(request, response);
+      gate.request({ request, response, serve });
+    });
   }
 
   server.on('connect', (_request, socket: Socket) => {
@@ -106,7 +115,19 @@ const aListener = condition(
   'a function, such as app.listener',
   (value) => typeof value === 'function',
 );
-const LIMIT_CHECKS = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, aLimit]));
+
+/**
+ * Sends "100 Continue" when a handler begins to read the body, and has not begun to respond. Every
+ * way to read a stream, for example a listener for `data`, calls its `read`.
+ */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  const { read } = request;
+  request.read = (size) => {
+    request.read = read;
+    if (!response.headersSent) response.writeContinue();
+    return request.read(size);
+  };
+}
 
 /** Returns the open connections of a server that createPlainServer made. */
 export function connectionsOf(server: Server): ReadonlySet<Socket> {

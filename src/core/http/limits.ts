@@ -6,7 +6,7 @@
  *     node:http                 a request takes longer than headersTimeout or requestTimeout (408),
  *                               or it is idle too long
  *     http-server.ts            its bytes are not HTTP, or it asks for CONNECT
- *     stalled-connections.ts    it makes no progress, or too many are open and it is idle longest
+ *     stalled-connections.ts    it makes no progress, or it has to make room for a new one
  *     handle-request.ts         after a response: the rest of its request is not read, or breaks a
  *                               rule of HTTP, or has too many fields, or the service stops
  *     stop-server.ts            it is idle during a stop, or busy when the time of the stop ends
@@ -40,7 +40,17 @@ export const LIMITS = {
 /** The longest time of a timer, 24 days: a longer one would be over after a millisecond. */
 export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
 
-export const aLimit: Check = condition(
-  'a number from 0 on',
-  (value) => typeof value === 'number' && value >= 0,
-);
+export const aLimit: Check = from(0);
+
+export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
+  ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, aLimit])),
+  // Of 0, Node.js 20 makes no limit, and later versions no connection.
+  maxConnections: from(1),
+};
+
+function from(least: number): Check {
+  return condition(
+    `a number from ${least} on`,
+    (value) => typeof value === 'number' && value >= least,
+  );
+}

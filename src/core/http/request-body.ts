@@ -3,10 +3,10 @@
  * to refuse the request: until then a client that waits for "100 Continue" sends none.
  *
  * A server that createPlainServer did not make has already sent "100 Continue" by itself: its
- * clients see that twice, and a refusal only after it.
+ * clients see a refusal only after it.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { announcesBody, checkNumber, fieldOf } from './fields.ts';
 import { httpError, type HttpError } from './http-error.ts';
 
@@ -22,15 +22,8 @@ export class ClientGoneError extends Error {
  * ClientGoneError, or with a plain Error (a 500) if other code of the process, such as a body
  * parser, has read it.
  */
-export async function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  limitBytes: number,
-): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (Number(fieldOf(request, 'content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
-  // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
-  const isWaiting = fieldOf(request, 'expect') !== undefined && request.httpVersionMinor > 0;
-  if (isWaiting) response.writeContinue();
   // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
   if (!announcesBody(request)) return EMPTY;
   const body = await readBytes(request, limitBytes);

@@ -6,6 +6,7 @@
  *     http://host/v1/p%65ts           /v1/p%65ts      (none)   normalized: /v1/pets
  *     *                               *               (none)   only with OPTIONS
  *     host:443, v1/pets, ftp://host/  are refused
+ *     /v1/pets#dogs                   is refused: a client sends no fragment
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -26,7 +27,9 @@ export interface Target {
 export function readTarget(request: IncomingMessage): Target {
   const text = targetOf(request);
   const origin = text.startsWith('/') || text === '*' ? text : originForm(text);
-  if (origin === undefined) throw malformed(`The request target ${quote(text)} is not valid`);
+  if (origin === undefined || text.includes('#')) {
+    throw malformed(`The request target ${quote(text)} is not valid`);
+  }
   // '*' means the server as a whole, and only for OPTIONS (RFC 9110 section 9.3.7).
   if (text === '*' && request.method !== 'OPTIONS') {
     throw malformed(`The request target * is not for ${request.method}`);

@@ -1,7 +1,7 @@
 /**
  * The server for the open network, without a proxy: the core's server, with three things that only
  * clients without manners need. Connections that wait take turns (turns.ts); those that make no
- * progress are closed, and so is the one that is idle for the longest time if nearly all are in use
+ * progress are closed, and if nearly all are in use, also others, to make room for new ones
  * (stalled-connections.ts).
  *
  * Turns need a parser that stops. If that of the Node that runs does not, the core's queue is the

@@ -1,7 +1,10 @@
 /**
- * The access log: one line for each request that got to the listener. It has neither the query nor
- * a header field except the request id. Of an API key it has the name, which is empty if the key is
- * unknown or missing: the client's address then shows who guesses keys.
+ * The access log: one line for each response of the listener. What the server refuses by itself has
+ * none, such as a body that is malformed or late (408), nor has a body that its client cuts off.
+ *
+ * A line has neither the query nor a header field except the request id. Of an API key it has the
+ * name, which is empty if the key is unknown or missing: the client's address then shows who
+ * guesses keys.
  *
  * The address is that of the connection, so behind a proxy it is the proxy's. X-Forwarded-For is
  * ignored, since any client can send one.
