@@ -194,8 +194,12 @@ export const STALLED_CASES = {
       [64, [0, 1]],
       [29, [0]],
     ] as const) {
-      const { connect, pass, closed } = watch(t, { maxConnections });
+      const { server, connect, pass, closed } = watch(t, { maxConnections });
       const sockets = Array.from({ length: maxConnections }, connect);
+      // As a slow reader it could go. But a moment ago none could, so none is looked for.
+      sockets[0]!.writableLength = 1;
+      server.emit('drop');
+      sockets[0]!.writableLength = 0;
       pass(1);
       assert.deepEqual(closed(), []);
       pass(3);

@@ -41,8 +41,9 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
   const responses = responsesOf(server);
   const progresses = new WeakMap<Socket, Progress>();
   const maxInUse = maxConnections - Math.ceil(maxConnections * SPARE);
+  let fullUntil = 0;
   const makeRoom = (): void => {
-    if (responses.size <= maxInUse) return;
+    if (responses.size <= maxInUse || performance.now() < fullUntil) return;
     const kinds: Record<Kind, Candidate[]> = { unused: [], slow: [], starting: [], idle: [] };
     let excess = -maxInUse;
     for (const [socket, latest] of responses) {
@@ -58,6 +59,7 @@ export function closeStalledConnections(server: Server, limits: Limits): void {
     const inOrder = [unused, slow, last].flatMap((kind) =>
       kind.sort((a, b) => a.figure - b.figure),
     );
+    if ((inOrder[0]?.figure ?? Infinity) === Infinity) fullUntil = performance.now() + FULL_MS;
     for (const { socket, kind, figure } of inOrder.slice(0, Math.max(0, excess))) {
       if (figure === Infinity) return;
       if (kind !== 'idle') {
@@ -130,6 +132,8 @@ interface Candidate {
 const SPARE = 1 / 32;
 /** A connection that made progress a shorter time ago is not closed to make room. */
 const MIN_IDLE_MS = 1000;
+/** A pass that found nothing to close is not repeated so soon: a flood would cost one each time. */
+const FULL_MS = 10;
 /** How much the last second counts in a pace: a client that reads slowly takes in bursts. */
 const LATEST = 1 / 8;
 
