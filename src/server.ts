@@ -3,8 +3,9 @@
  * The process: it reads the configuration, serves, handles signals, and exits.
  *
  * Exit codes: 0 after a graceful shutdown, 1 if the service cannot start or must end early, 2 for a
- * mistake in the configuration, and 137 (SIGKILL), or as PID 1 that of an abort, if a call of the
- * disk hangs at its end. Log lines go to standard error, the greeting for people to standard output.
+ * mistake in the configuration, and 137 (SIGKILL), or that of an abort as PID 1, if a call of the
+ * disk hangs at its end. Log lines go to standard error, the greeting for people to standard
+ * output.
  */
 
 import { createApp } from './app.ts';

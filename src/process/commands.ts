@@ -3,7 +3,7 @@
  * without a name. The command of the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
- * that a command throws is printed on one line, with exit code 1 unless the command has another.
+ * that a command throws is printed, with exit code 1 unless the command has another.
  */
 
 import crypto from 'node:crypto';

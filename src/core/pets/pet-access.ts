@@ -24,7 +24,10 @@ import { parsePet, splitPets } from './pet-text.ts';
 
 /** Each rejects with StoreUnavailableError while the store is not open. */
 export interface PetAccess {
-  /** Resolves with a page, by ascending id. Rejects with RangeError if the query is invalid. */
+  /**
+   * Resolves with a page, by ascending id. Rejects with RangeError if the query is invalid, and
+   * with TypeError if it is no object, or has an unknown name.
+   */
   list(query?: PetQuery): Promise<PetAccessPage>;
   /** Yields all pets that match. Reads page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;

@@ -9,7 +9,7 @@
  * open file, in the folder of the start, with the length and the time of the last change that this
  * store made. Once a second it also asks whether the configured path still leads there. It does not
  * notice an edit that keeps the length, within one tick of the file system's clock (4 ms) behind a
- * write of the store, or with its time put back.
+ * write of the store, with its time put back, or behind so many touches that the time says nothing.
  */
 
 import { dirname } from 'node:path';
