@@ -277,6 +277,7 @@ const CASES = {
         [ask('POST /v1/doors', [CHUNKED], long), 413, true],
         [ask('POST /v1/doors', ['X-Read: late', CHUNKED], long), 413, true],
         [ask('POST /v1/doors', [CHUNKED], chunks), 200, false],
+        [ask('POST /v1/doors', [CHUNKED], '0\r\nX-Connection: close\r\n\r\n'), 200, false],
       ] as const) {
         const end = bytes.indexOf('\r\n\r\n') + 4;
         // At once, the body after the header, and the last byte of all after the rest.
