@@ -166,7 +166,7 @@ const CASES = {
   'A key with a right opens what asks for it and nothing else, a key without one everything': sees(
     [ask('GET /figures', [METER]), ' 200 '],
     [ask('GET /figures'), ' 200 '],
-    [ask('GET /v1/doors', [METER]), ' 401 '],
+    [ask('GET /v1/doors', [METER]), ' 401 ', 'error="invalid_token"', 'key is not valid'],
     [ask('GET /v1/none', [METER]), ' 401 '],
     [ask('GET /figures', [NO_KEY]), ' 401 '],
     [ask('GET /open', [NO_KEY]), ' 200 '],
