@@ -1,15 +1,18 @@
 /**
- * Early responses: the client gets the whole response, even if it sends the whole request before it
- * reads. Clients that go away: nothing is logged, nothing breaks. And clients that read nothing.
+ * Clients that send the whole request before they read get the whole response; if one goes away,
+ * nothing is logged, and nothing breaks; one that reads nothing is disconnected; and one that sends
+ * a body in the smallest chunks takes little memory.
  */
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { LIMITS } from '../../src/core/http/limits.ts';
-import { requestOf, REX_1 } from '../support/http/requests.ts';
+import { rounds } from '../support/extent.ts';
+import { CHUNKED, lastRequestOf, requestOf, REX, REX_1 } from '../support/http/requests.ts';
 import { addLongPets, listenFor, openService } from '../support/http/service.ts';
-import { assertErrorAnswer, openWire, talk } from '../support/http/wire.ts';
+import { assertErrorAnswer, openWire, statusesOf, talk } from '../support/http/wire.ts';
+import { usedBytes } from '../support/process/heap.ts';
 import { until } from '../support/until.ts';
 import { holdCreate, IN_FORCE, noLog, openBothSides, setLate, stopClock } from './connections.ts';
 
@@ -61,4 +64,21 @@ test('A client that reads nothing is disconnected even if it sends empty lines o
     // It is later than the limit if the kernel takes more of the response meanwhile.
     assert.ok(seconds > LIMITS.timeout / 1000 && seconds < 600, `${seconds} s`);
   }
+});
+
+const LENGTH = rounds(20_000, 60_000);
+
+test('A body in chunks of one byte takes little more than its length', async (t) => {
+  const own = await openService(t);
+  const chunks = [...REX.padEnd(LENGTH)].map((byte) => `1\r\n${byte}\r\n`).join('');
+  const wires = await Promise.all(Array.from({ length: 8 }, () => openWire(t, own.port)));
+  const before = usedBytes();
+  for (const { socket } of wires) socket.write(requestOf('POST /v1/pets', [CHUNKED], chunks));
+  // All of that is read when another connection is answered and nothing waits to be sent.
+  await until(() => wires.every(({ socket }) => socket.writableLength === 0));
+  await talk(own.port, lastRequestOf('GET /livez'));
+  const perBody = (usedBytes() - before) / wires.length;
+  assert.ok(perBody < 5 * LENGTH, `${perBody} bytes`);
+  for (const { socket } of wires) socket.write('0\r\n\r\n');
+  for (const wire of wires) assert.deepEqual(statusesOf(await wire.answers(1)), [201]);
 });
