@@ -2,7 +2,7 @@
  * Positions in the sources instead of positions in what the compiler made of them: a text may have
  * any number of them, such as a stack, or a log of a process that a test has started.
  *
- *     .build/test/wire/floods.test.js:31:7        test/wire/floods.test.ts:40:9
+ *     .build/test/wire/stopping.test.js:31:7      test/wire/stopping.test.ts:40:9
  *     file:///home/ann/petstore/dist/app.js:12    src/app.ts:20
  *
  * The compiler writes maps into .build only. They hold for dist/, too, whose code is the same.

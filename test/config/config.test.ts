@@ -8,16 +8,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createWriteStream, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
 import { platform, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyErrors, type ApiKeyOption } from '../../src/core/app/api-keys.ts';
 import { readApiKeys, readApiKeysFile } from '../../src/process/read-api-keys.ts';
 import { HELP } from '../../src/process/commands.ts';
 import { PROCESS_SETTINGS } from '../../src/process/config.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { until } from '../support/until.ts';
 import {
   assertDisguisesRefused,
   mistakesIn,
@@ -323,28 +323,19 @@ test(
     }
     const path = join(tempDir(t), 'keys');
     execFileSync('mkfifo', [path]);
-    /** The clock is looked at after each read that brings nothing; then it moves by so much. */
-    let looks = 0;
-    let now = 0;
-    let moves = 0;
-    let isRead = false;
-    t.mock.method(performance, 'now', () => {
-      looks += 1;
-      return (now += moves);
-    });
-    const hasWaited = async (): Promise<void> => {
-      const enough = looks + 3;
-      while (looks < enough && !isRead) await sleep(1);
-    };
-    // It waits for a writer, and for the rest.
-    const text = readApiKeysFile(path).finally(() => (isRead = true));
+    // The clock is looked at after each read that brings nothing; then it moves.
+    let [now, step] = [0, 1];
+    t.mock.method(performance, 'now', () => (now += step));
+    const text = readApiKeysFile(path).finally(() => (now = Infinity));
+    const hasWaited = (enough = now + 3): Promise<void> => until(() => now >= enough);
+    // For a writer, and for what it writes.
     await hasWaited();
-    const pipe = createWriteStream(path);
-    pipe.write('a\n');
+    const pipe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
     await hasWaited();
-    pipe.end('b\n');
-    assert.equal(await text, 'a\nb\n');
-    moves = 1000;
+    writeSync(pipe, 'a\n');
+    closeSync(pipe);
+    assert.equal(await text, 'a\n');
+    [now, step] = [0, 1000];
     await assert.rejects(readApiKeysFile(path), /^Error: it did not end within 5000 ms$/);
     assert.ok(now > 5000);
   },

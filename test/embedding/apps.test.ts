@@ -1,7 +1,7 @@
 /**
- * The app as a value: its files, its store, its prefix, and that it changes nothing else; its
- * states: each row of the table in core/app/service.ts, and each way between two of them; and its
- * listener in servers of other programs: plain, after middleware, mounted.
+ * The app as a value: its files, its store and its prefix; its states: each row of the table in
+ * core/app/service.ts, and each way between two of them; and its listener in servers of other
+ * programs: plain, after middleware, mounted.
  */
 
 import assert from 'node:assert/strict';
@@ -16,22 +16,10 @@ import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { createHttpServer } from '../../src/index.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { CHUNKED, CREATE, requestOf } from '../support/http/requests.ts';
-import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
-import { openWire, statusesOf, talk } from '../support/http/wire.ts';
+import { KEY, listenFor, openService } from '../support/http/service.ts';
+import { statusesOf, talk } from '../support/http/wire.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
-
-test('Two apps in one process are two services', async (t) => {
-  const first = await openService(t, { apiKeys: ['first-key'] });
-  const second = await openService(t, { apiKeys: ['second-key'] });
-  const post = (service: Service, key: string): Promise<Response> =>
-    service.post({ name: 'Rex', categoryId: 7 }, { Authorization: `Bearer ${key}` });
-  assert.equal((await post(first, 'first-key')).status, 201);
-  assert.equal((await post(second, 'first-key')).status, 401);
-  await first.app.close();
-  assert.equal((await post(first, 'first-key')).status, 503);
-  assert.match(await (await post(second, 'second-key')).text(), /^\{"id":1,/);
-});
 
 test('An app whose API keys are all for the metrics only logs a warning, also later', () => {
   const warnings: unknown[] = [];
@@ -72,19 +60,6 @@ test('The data file may be a path or a file: URL; an app that is closed while it
     assert.equal((await app.pets.create({ name: 'Rex', categoryId: 7 })).id, BigInt(index + 1));
     await app.close();
   }
-});
-
-test('An imported app adds no process listener and does not keep the process alive', async (t) => {
-  const script = `
-    const before = process.eventNames();
-    const { openApp } = await import(${JSON.stringify(pathToFileURL(join(ROOT, 'dist', 'index.js')).href)});
-    const app = await openApp({ dataFile: 'pets.json', apiKeys: ['a-key'] });
-    await app.pets.create({ name: 'Rex', categoryId: 7n });
-    const added = process.eventNames().filter((name) => !before.includes(name));
-    await app.close();
-    process.on('exit', () => console.log(JSON.stringify(added)));`;
-  const run = await runNode(['--input-type=module', '-e', script], { cwd: tempDir(t) });
-  assert.deepEqual(run, { code: 0, stdout: '[]\n', stderr: '' });
 });
 
 test('The package can be loaded with require, and serves where the built-in objects are frozen', async () => {
@@ -287,36 +262,6 @@ test('On a server of node:http, no request is handled behind one that HTTP refus
   const bytes = requestOf('GET /livez', ['Host: b']) + CREATE;
   assert.deepEqual(statusesOf(await talk(port, bytes)), [400]);
   assert.equal((await app.pets.count()).total, 0);
-});
-
-test('A client that goes away before the listener gets its request is not reported', async (t) => {
-  const logged: unknown[] = [];
-  const { app } = await openService(t, { log: (...entry) => logged.push(entry) });
-  const server = createServer((request, response) => {
-    request.on('error', () => undefined).once('close', () => app.listener(request, response));
-  });
-  const wire = await openWire(t, await listenFor(t, server));
-  wire.socket.write(requestOf('POST /v1/pets', ['Content-Length: 9']) + 'a');
-  const [request] = (await once(server, 'request')) as [IncomingMessage];
-  wire.socket.resetAndDestroy();
-  await once(request, 'close').catch(() => undefined);
-  await new Promise(setImmediate);
-  assert.deepEqual(logged, []);
-});
-
-test('If other code has begun the response, the log says so, and nothing ends', async (t) => {
-  const logged: unknown[] = [];
-  const { app } = await openService(t, {
-    log: (_level, event, details) => logged.push([event, details]),
-  });
-  const server = createServer((request, response) => {
-    response.writeHead(200);
-    app.listener(request, response);
-    setImmediate(() => response.end('theirs'));
-  });
-  const answer = await fetch(`http://127.0.0.1:${await listenFor(t, server)}/livez`);
-  assert.equal(await answer.text(), 'theirs');
-  assert.match(JSON.stringify(logged), /^\[\["A request failed",.*Cannot write headers after/);
 });
 
 test('Mounted by Express at its prefix, the app serves; at another path, a 404 names the reason', async (t) => {

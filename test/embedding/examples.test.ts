@@ -1,7 +1,6 @@
 /** The programs that src/README.md shows and names: each does what the page says. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -13,19 +12,15 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { createClient, type ClientOptions } from '../../src/extras/client/client.ts';
 import { openService } from '../support/http/service.ts';
 import { linkPackage } from '../support/process/carry.ts';
-import { outputOf } from '../support/process/process.ts';
+import { end, outputOf, startProgram } from '../support/process/process.ts';
 
 test('The programs in src/README.md do what the page says', async (t) => {
   const folder = linkPackage(tempDir(t));
   for (const [name, text] of readmePrograms()) writeFileSync(join(folder, name), text);
-  const shop = spawn(process.execPath, ['shop.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
-  t.after(() => shop.kill());
-  let printed = '';
-  for await (const chunk of shop.stdout!) {
-    printed += String(chunk);
-    if (/^port [0-9]+$/m.test(printed) && printed.includes('1n Rex\n')) break;
-  }
-  const port = /^port ([0-9]+)$/m.exec(printed)![1];
+  const shop = startProgram(process.execPath, ['shop.mjs'], { cwd: folder });
+  t.after(() => end(shop, 'SIGKILL'));
+  await shop.wrote(() => PORT.test(shop.stdout()) && shop.stdout().includes('1n Rex\n'));
+  const port = PORT.exec(shop.stdout())![1];
   const origin = `http://127.0.0.1:${port}`;
   // A silent connection does not keep the program from ending.
   await once(connect(Number(port), '127.0.0.1'), 'connect');
@@ -33,9 +28,10 @@ test('The programs in src/README.md do what the page says', async (t) => {
   const answer = await fetch(`${origin}/shop/v1/pets`, { headers });
   assert.equal(await answer.text(), '[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]');
   assert.match(await (await fetch(origin)).text(), /^The pets are at/);
-  shop.kill('SIGTERM');
-  assert.deepEqual(await once(shop, 'exit'), [0, null]);
+  assert.equal(await end(shop, 'SIGTERM'), 0);
 });
+
+const PORT = /^port ([0-9]+)\n/m;
 
 const skip = !isBuiltin('node:sqlite') && 'This Node has no node:sqlite: it comes with 22.13';
 
@@ -76,10 +72,10 @@ test('The program on the page for mocking is late, refuses, loses a response, an
     // So that it is later than a response on any machine: a test waits for the file.
     .replace('2000', '1');
   writeFileSync(join(folder, 'mock.mjs'), anyPort);
-  const mock = spawn(process.execPath, ['mock.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
-  t.after(() => mock.kill());
-  const [port] = (await once(mock.stdout!, 'data')) as [Buffer];
-  const url = `http://127.0.0.1:${String(port).trim()}/v1/pets`;
+  const mock = startProgram(process.execPath, ['mock.mjs'], { cwd: folder });
+  t.after(() => end(mock, 'SIGKILL'));
+  await mock.wrote(() => mock.stdout().endsWith('\n'));
+  const url = `http://127.0.0.1:${mock.stdout().trim()}/v1/pets`;
   const ask = async (mode: string, name?: string): Promise<string> => {
     const headers = { Authorization: 'Bearer dev', 'X-Mock': mode };
     const init =

@@ -10,7 +10,6 @@ import { LONG, openBench, opening, type Bench } from './gate-bench.ts';
 
 export const NOW = requestOf('GET /now');
 export const HELD = requestOf('GET /held');
-const LAST = requestOf('GET /now?last');
 const HELD_LAST = requestOf('GET /held?last');
 /** Its body comes with it, so that node:http runs the next tick between two requests. */
 const LAST_WITH_BODY = requestOf('GET /now?last', [], 'x');
@@ -113,11 +112,6 @@ const CASES = {
     assert.deepEqual(client.seen(), ['held', 'now', 'now', 'now', 'now']);
   },
 
-  'After a last response nothing is served': async (bench) => {
-    const client = await bench.open(NOW + LAST + NOW + CONNECT + requestOf('POST /body', [], 'x'));
-    assert.deepEqual([bench.served.length, client.seen()], [2, ['now', 'now', 'closed']]);
-  },
-
   'After a last response in whose request a tick runs nothing is served': async (bench) => {
     const client = await bench.open(LAST_WITH_BODY + NOW.repeat(50));
     assert.deepEqual([bench.served.length, client.seen()], [1, ['now', 'closed']]);
@@ -161,12 +155,6 @@ const CASES = {
         }
       }
     },
-
-  'An error behind a response that has gone out gets its own': async (bench) => {
-    const client = await bench.open(NOW);
-    await client.send('nonsense\r\n\r\n');
-    assert.deepEqual(client.seen(), ['now', '400', 'closed']);
-  },
 
   'An error behind a request in progress gets its response after it': sees(
     `${HELD}nonsense\r\n\r\n`,
@@ -228,11 +216,6 @@ const CASES = {
     assert.deepEqual(client.seen(), ['now', 'closed']);
   },
 
-  'CONNECT gets its response after those before it': sees(
-    HELD + NOW + CONNECT + NOW,
-    ...['held', 'now', '405', 'closed'],
-  ),
-
   'A request to upgrade that waits gets its response in its turn': sees(
     HELD + requestOf('POST /body', ['Connection: Upgrade', 'Upgrade: h2c'], 'abc'),
     ...['held', '3'],
@@ -257,20 +240,6 @@ const CASES = {
     client.socket.end();
     await bench.release();
     assert.deepEqual(client.seen(), ['held', 'now', '400', 'closed']);
-  },
-
-  'A reset ends a connection whose requests wait, and no other': async (bench) => {
-    const client = await bench.open(HELD + NOW);
-    const other = await bench.open(HELD + NOW);
-    client.socket.resetAndDestroy();
-    await bench.settle();
-    await bench.release();
-    assert.deepEqual(bench.served, ['/held', '/held', '/now']);
-    assert.deepEqual(other.seen(), ['held', 'now']);
-    assert.deepEqual(
-      [client, other].map(({ serverSide }) => serverSide.destroyed),
-      [true, false],
-    );
   },
 
   'A timeout of a connection that is not read is ignored': async (bench) => {

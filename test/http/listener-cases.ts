@@ -166,7 +166,7 @@ const CASES = {
   'A key with a right opens what asks for it and nothing else, a key without one everything': sees(
     [ask('GET /figures', [METER]), ' 200 '],
     [ask('GET /figures'), ' 200 '],
-    [ask('GET /v1/doors', [METER]), ' 401 '],
+    [ask('GET /v1/doors', [METER]), ' 401 ', 'error="invalid_token"', 'key is not valid'],
     [ask('GET /v1/none', [METER]), ' 401 '],
     [ask('GET /figures', [NO_KEY]), ' 401 '],
     [ask('GET /open', [NO_KEY]), ' 200 '],
@@ -277,6 +277,7 @@ const CASES = {
         [ask('POST /v1/doors', [CHUNKED], long), 413, true],
         [ask('POST /v1/doors', ['X-Read: late', CHUNKED], long), 413, true],
         [ask('POST /v1/doors', [CHUNKED], chunks), 200, false],
+        [ask('POST /v1/doors', [CHUNKED], '0\r\nX-Connection: close\r\n\r\n'), 200, false],
       ] as const) {
         const end = bytes.indexOf('\r\n\r\n') + 4;
         // At once, the body after the header, and the last byte of all after the rest.

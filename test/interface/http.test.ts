@@ -201,11 +201,3 @@ test('A create takes application/json, with parameters, or no type', async (t) =
   const answer = await ask(own, 'GET http://h/v1/p%65ts/%31?limit=0&status=lost');
   assert.equal(answer.body, REX_1);
 });
-
-test('OPTIONS * is 204 with Allow, and a 405 names the method', async () => {
-  const { status, headers } = await ask(service, 'OPTIONS *');
-  assert.equal(status, 204);
-  assert.match(headers.get('allow') ?? '', /\bOPTIONS$/);
-  const refused = await ask(service, 'M-SEARCH /livez');
-  assert.match(assertErrorAnswer(refused, 'method_not_allowed'), /M-SEARCH/);
-});

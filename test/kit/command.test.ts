@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/extras/kit/checks.ts';
 import { conformance } from '../../src/process/kit.ts';
-import { runProgram } from '../../src/process/commands.ts';
+import { runHere } from '../process/calls.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { KEY, openPlain, RIGHT, type Rules } from './plain-service.ts';
@@ -19,15 +19,9 @@ const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pe
 
 /** Runs the command in this process. Resolves with its exit code and what it wrote. */
 async function run(args: readonly string[], env: Record<string, string> = {}) {
-  let [stdout, stderr] = ['', ''];
-  const context = {
-    env: { CONFORMANCE_API_KEY: KEY, CONFORMANCE_TIMEOUT: '60m', ...env },
-    print: (text: string) => void (stdout += text),
-    printError: (text: string) => void (stderr += `${text}\n`),
-    showProgress: () => undefined,
-  };
-  const code = await runProgram(['conformance', ...args], conformance, context);
-  return { code, stdout, stderr };
+  const all = { CONFORMANCE_API_KEY: KEY, CONFORMANCE_TIMEOUT: '60m', ...env };
+  const { stderr, ...written } = await runHere(['conformance', ...args], '.', all);
+  return { ...written, stderr: stderr.replaceAll('petstore: ', '') };
 }
 
 /** Returns the base URL of a service that runs until the test ends. */

@@ -345,9 +345,6 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
   ),
   '4.2/accept-any an Accept that cannot be read is a failure': inField('accept', /^"$/, 500),
   '4.2/retry-any a long idempotency key is a failure': inField('idempotency-key', /^.{256}/, 500),
-  '4/rest the body of a refused request is left on the connection': {
-    front: (port) => leavingBodies(port, (header) => !header.includes(KEY)),
-  },
   '4/rest a body in chunks is taken for the next request': {
     front: (port) => leavingBodies(port, (header) => /\ntransfer-encoding:/i.test(header)),
   },
@@ -361,13 +358,6 @@ export const FAULTS: Readonly<Record<string, Wrong>> = {
     keep(pets, pet) {
       plainRules.keep(pets, pet);
       plainRules.keep(pets, { ...pet, id: pet.id + 1n });
-    },
-  },
-  '4.2/stays only the newest 110 pets are kept': {
-    newId: countUp(),
-    keep(pets, pet) {
-      plainRules.keep(pets, pet);
-      if (pets.size > 110) pets.delete(pets.keys().next().value!);
     },
   },
   '4.2/stays each pet is forgotten when twenty others came, but not the first 130': {

@@ -12,7 +12,7 @@ import { parseExactJson, stringifyExactJson } from '../../src/core/base/exact-js
 import type { Check } from '../../src/extras/kit/check.ts';
 import { Run, type Outcome } from '../../src/extras/kit/run.ts';
 import type { Target } from '../../src/extras/kit/test-client.ts';
-import { listen, listenFor } from '../support/http/service.ts';
+import { HOUR_MS, listen, listenFor } from '../support/http/listen.ts';
 
 export interface Pet {
   readonly id: bigint;
@@ -48,9 +48,6 @@ export class Invalid extends Error {}
 export const STATUSES: readonly unknown[] = ['available', 'pending', 'sold'];
 
 const REMOVAL_MS = Date.parse('2030-12-05T00:00:00Z');
-
-/** No request takes so long, on no machine. */
-export const HOUR_MS = 3_600_000;
 
 export const KEY = 'key-of-the-plain-service';
 

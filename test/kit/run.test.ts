@@ -15,12 +15,12 @@ import { awaitService, Run } from '../../src/extras/kit/run.ts';
 import { plainText, secretsOf, shownText } from '../../src/extras/kit/shown.ts';
 import { NoResponse, readRetryAfter, TestClient } from '../../src/extras/kit/test-client.ts';
 import { isWhole } from '../support/extent.ts';
-import { listen } from '../support/http/service.ts';
+import { HOUR_MS, listen } from '../support/http/listen.ts';
 import { TestsOfCases } from '../support/run-before-tests.ts';
 import { EVIDENCE, FAULTS } from './faults.ts';
 import { leavingBodies } from './left-bodies.ts';
 import { otherDecisions, otherForms, thirdDecisions } from './other-decisions.ts';
-import { HOUR_MS, KEY, openPlain, outcomesOf, plainRules, type Rules } from './plain-service.ts';
+import { KEY, openPlain, outcomesOf, plainRules, type Rules } from './plain-service.ts';
 
 const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 

@@ -12,7 +12,6 @@ import { test } from 'node:test';
 import { encodeNewPet } from '../../src/extras/client/requests.ts';
 import { petFrom, type ServiceResponse } from '../../src/extras/client/responses.ts';
 import { createPetAccess } from '../../src/core/pets/pet-access.ts';
-import { KeyReusedError } from '../../src/core/pets/pet-store.ts';
 import {
   formatMembers,
   formatPet,
@@ -26,7 +25,6 @@ import {
 } from '../../src/core/pets/pet-text.ts';
 import type { NewPet, Pet } from '../../src/core/pets/pet.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
-import { replayedPet } from '../../src/core/store/idempotency-keys.ts';
 import { COMPONENTS } from '../../src/extras/web/openapi/components.ts';
 import { rounds } from '../support/extent.ts';
 import { randomNewPet, randomPet, randomPetText } from '../support/pets/random-pet.ts';
@@ -149,8 +147,6 @@ function textOf(pet: Pet): string {
 }
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };
-/** Differs from the sample in each field. */
-const OTHER: Required<NewPet> = { name: 'Mia', categoryId: 8n, status: 'pending' };
 const FIELDS = Object.keys(SAMPLE) as (keyof NewPet)[];
 
 /** Returns the text of a pet, written without the code under test. */
@@ -204,15 +200,6 @@ test('formatMembers, the parsers and the client check every field of a pet', () 
     assert.throws(() => parseNewPet(text), InvalidPetError, field);
     assert.throws(() => parsePet(text), InvalidPetError, field);
     assert.throws(() => petFrom(responseWith(text)), { code: 'invalid_answer' }, field);
-  }
-});
-
-test('replayedPet compares every field', () => {
-  const stored = { id: 1n, text: jsonOf(SAMPLE) };
-  assert.equal(replayedPet(stored, formatMembers(SAMPLE)), stored);
-  for (const field of FIELDS) {
-    const other = formatMembers({ ...SAMPLE, [field]: OTHER[field] });
-    assert.throws(() => replayedPet(stored, other), KeyReusedError, field);
   }
 });
 

@@ -11,6 +11,7 @@ import { createHttpServer } from '../../src/extras/open-network/open-network-ser
 import { LONG, openBench } from '../http/gate-bench.ts';
 import { HELD, NOW } from '../http/gate-cases.ts';
 import { requestOf } from '../support/http/requests.ts';
+import { startFor } from '../support/process/process.ts';
 import { OPEN_NETWORK_CASES } from './cases.ts';
 
 for (const [name, run] of Object.entries(OPEN_NETWORK_CASES)) test(name, (t) => run(t));
@@ -46,4 +47,12 @@ test('If the parser does not stop, requests wait in the queue of the core, and t
   assert.deepEqual(bench.served, ['/held']);
   await bench.release();
   assert.deepEqual(client.seen(), ['held', 'now', 'now', 'now']);
+});
+
+test('The process has this server: its log says so, too', async (t) => {
+  const hook = `import { Duplex } from 'node:stream';
+Object.defineProperty(Duplex.prototype, 'parser', { get: () => undefined, set: () => undefined });`;
+  const service = startFor(t, ['--port', '0', '--memory'], { hook });
+  await service.ready();
+  assert.match(service.stderr(), /"The parser of this Node\.js does not stop, /);
 });

@@ -9,15 +9,13 @@ import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createListener } from '../../src/core/http/handle-request.ts';
-import { emptyResponse } from '../../src/core/http/http-response.ts';
-import { createPlainServer } from '../../src/core/http/http-server.ts';
+import { methodsOf } from '../../src/core/http/router.ts';
 import type { PageQuery } from '../../src/core/pets/pet-store.ts';
-import { createCors } from '../../src/extras/ops/cors.ts';
 import { createMemoryStore } from '../../src/core/store/memory-store.ts';
 import { createJsonLogger, LineWriter } from '../../src/process/json-log.ts';
-import { lastRequestOf, requestOf } from '../support/http/requests.ts';
-import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
+import { APP_OPERATIONS } from '../support/description/description.ts';
+import { lastRequestOf } from '../support/http/requests.ts';
+import { KEY, openService, type Service } from '../support/http/service.ts';
 import { talk } from '../support/http/wire.ts';
 
 /** Starts a service, and returns the entries that it logs. */
@@ -137,6 +135,8 @@ const EXPOSED =
   'WWW-Authenticate, X-Request-Id';
 
 const ASKED = 'authorization,content-type,sentry-trace,traceparent';
+/** Those of all operations. */
+const METHODS = methodsOf(APP_OPERATIONS).join(', ');
 
 function preflight(
   service: Service,
@@ -187,6 +187,7 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
       if (allowed === null) continue;
       // What the page asked for, as a tool that traces requests does.
       assert.equal(headers.get('access-control-allow-headers'), ASKED);
+      assert.equal(headers.get('access-control-allow-methods'), METHODS);
     }
     const usual = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
     for (const wrong of ['', 'a b', 'a,', 'a;q=1']) {
@@ -209,38 +210,6 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
     assert.equal(headers.get('access-control-allow-origin'), '*');
   });
 }
-
-test('OPTIONS * and a preflight name the methods of all operations, and of one that is added', async (t) => {
-  for (const methods of [['GET'], ['GET', 'PURGE']]) {
-    const operations = methods.map((method) => ({
-      ...{ name: method, method, path: `/${method}`, needsKey: false },
-      handle: async () => emptyResponse([]),
-    }));
-    const listener = createListener({
-      ...{ operations, prefix: '', protectedPath: '/v1', bodyLimitBytes: 0 },
-      apiKeys: { find: () => undefined, realm: 'petstore' },
-      policies: [createCors([SHOP], () => operations)],
-      ...{ hintFor: () => '', isStopping: () => false, fromOperationError: () => undefined },
-      ...{ onFailure: assert.fail, onResponse: () => undefined },
-    });
-    const port = await listenFor(t, createPlainServer(listener));
-    const ask = ['Access-Control-Request-Method: PURGE', `Origin: ${SHOP}`];
-    const answers = await talk(
-      port,
-      requestOf('OPTIONS *') + requestOf('OPTIONS /PURGE', ask) + lastRequestOf('PURGE /PURGE'),
-    );
-    const found = answers.map(({ status, headers }) => [
-      status,
-      headers.get('allow') ?? headers.get('access-control-allow-methods') ?? null,
-    ]);
-    const all = ['GET', 'HEAD', ...methods.slice(1)];
-    assert.deepEqual(found, [
-      [204, [...all, 'OPTIONS'].join(', ')],
-      [204, all.join(', ')],
-      [methods.length === 1 ? 404 : 204, null],
-    ]);
-  }
-});
 
 test('At most 1 MiB waits for the reader of the log; the rest is dropped, counted and told', async () => {
   let written = '';

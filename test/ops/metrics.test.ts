@@ -194,22 +194,3 @@ test('Requests are counted by the name of their API key, with the time of the la
   for (const apiKeys of [[KEY], [KEY, old]]) service.app.setApiKeys(apiKeys);
   assertSamples(await scrape(service), { [`${requests}{key="shop-2026"}`]: 0 });
 });
-
-test('A read-metrics key opens the metrics, and is unknown elsewhere', async (t) => {
-  const scraper = { key: 'scraper', name: 'prometheus', only: 'metrics' } as const;
-  const service = await openService(t, { apiKeys: [KEY, scraper] });
-  const told = async (key: string, method: string, path = '/metrics') => {
-    const headers = { Authorization: `Bearer ${key}` };
-    const { status, headers: fields } = await service.fetch(path, { method, headers });
-    return [status, fields.get('www-authenticate'), fields.get('content-length')];
-  };
-  for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
-    for (const path of ['/v1/pets', '/v1/none']) {
-      const unknown = await told('unknown', method, path);
-      assert.equal(unknown[0], 401);
-      assert.deepEqual(await told('scraper', method, path), unknown);
-    }
-  }
-  assert.equal((await told('unknown', 'GET'))[0], 401);
-  for (const method of ['GET', 'HEAD']) assert.equal((await told('scraper', method))[0], 200);
-});

@@ -326,13 +326,6 @@ inBrowser('The filter and the buttons show the pets that the curl line requests'
   await lists(...names.slice(20, 40));
   await browser.click('#previous');
   await lists(...names.slice(0, 20));
-  await browser.value('history.forward()');
-  await lists(...names.slice(20, 40));
-  await openPets(String(await browser.value('location.href')));
-  await lists(...names.slice(20, 40));
-  await shows('filter.value', 'sold');
-  await browser.click('#previous');
-  await lists(...names.slice(0, 20));
   await filterBy('pending');
   await shows(textOf('#empty'), 'No pet is pending.');
 });
@@ -533,11 +526,6 @@ inBrowser('After a create the page shows the pet, and it shows a list from any i
   await shows('[location.search, from.value]', [`?after=${total - 1}`, `${total}`]);
   await browser.type('#from', `${total + 1}\n`);
   await shows(textOf('#empty'), `No pet with an id from ${total + 1} on exists.`);
-  await browser.type('#from', 'x\n');
-  await says('list', /^Not sent\. From id must be a 64-bit integer\.$/);
-  // Back over the two lists above, and over the one of the empty field between them.
-  await browser.value('history.go(-3)');
-  await lists('Far');
 });
 
 /** What the two controls of the list show, and the query of the page. */

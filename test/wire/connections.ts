@@ -32,12 +32,7 @@ export async function openBothSides(t: TestContext, { server, port }: Service) {
  * Sends a create, and more bytes after it. Resolves when the service has read all of them. Then
  * `release` lets the create go on.
  */
-export async function holdCreate(
-  t: TestContext,
-  more: string,
-  limits: Partial<Limits> = {},
-  log: Logger = () => undefined,
-) {
+export async function holdCreate(t: TestContext, more: string, log: Logger = () => undefined) {
   const memory = createMemoryStore();
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -47,8 +42,7 @@ export async function holdCreate(
     await released;
     return memory.create(pet);
   };
-  const service = await openService(t, { store: { ...memory, create }, log }, limits);
-  setLate(service, false);
+  const service = await openService(t, { store: { ...memory, create }, log });
   const sides = await openBothSides(t, service);
   sides.wire.socket.write(CREATE + more);
   await until(() => isHeld);

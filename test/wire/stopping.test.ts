@@ -110,38 +110,6 @@ test('A stop closes no connection whose next request was read, and waits for its
   await stopped;
 });
 
-test('A stop does not cut off the last response to a client that has sent more requests', async (t) => {
-  // No time passes while a connection lingers.
-  stopClock(t);
-  const service = await openService(t);
-  await addLongPets(service, 100);
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  const list = requestOf('GET /v1/pets?limit=100');
-  // More than one read takes: the rest is not read while the responses wait for their client.
-  const more = requestOf('POST /v1/pets', [], body).repeat(20);
-  const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
-  const [closing, stopped] = wires as [Wire, Wire];
-  for (const { socket } of wires) socket.pause();
-  closing.socket.write(list + lastRequestOf('GET /v1/pets?limit=100') + more);
-  stopped.socket.write(list + list + more);
-  await talk(service.port, lastRequestOf('GET /livez'));
-  const stopping = stop(service, FOR_EVER_MS);
-  await until(() => !service.server.listening);
-  for (const { socket } of wires) {
-    socket.on('data', () => {
-      socket.pause();
-      setTimeout(() => socket.resume(), 1);
-    });
-    socket.resume();
-  }
-  for (const wire of wires) {
-    const answers = await wire.allAnswers();
-    assert.deepEqual(statusesOf(answers), [200, 200]);
-    for (const { body } of answers) assert.ok(body.length > 6_500_000, `${body.length} bytes`);
-  }
-  await stopping;
-});
-
 /**
  * Returns how many connections the kernel holds for a server that has not accepted them yet. Only
  * Linux tells: elsewhere all of them have come by now.

@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pathToFileURL } from 'node:url';
 import { tempDir } from '../disk/temp-dir.ts';
 import { ROOT } from '../project.ts';
 import { until } from '../until.ts';
@@ -101,15 +100,6 @@ export function runScript(name: string, args: readonly string[], env = {}) {
 interface Scope {
   after(close: () => unknown): void;
 }
-
-const LIMITS_JS = new URL('core/http/limits.js', pathToFileURL(SERVER_JS));
-
-/**
- * A hook for a service whose clients are slow because the machine is: no limit of time ends a
- * request or a connection.
- */
-export const WITHOUT_LIMITS = `const { LIMITS } = await import('${LIMITS_JS}');
-Object.assign(LIMITS, { headersTimeout: 3600000, requestTimeout: 3600000, timeout: 3600000 });`;
 
 export interface ServiceOptions extends ProgramOptions {
   /** A module that Node runs before the service. */
