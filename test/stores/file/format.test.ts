@@ -169,15 +169,8 @@ test('The longest pet is read, in a commit with others', async () => {
 const FLOODS: readonly (readonly [what: string, start: Buffer, filler: string, message: RegExp])[] =
   [
     ['a name without end', fileOf([]).bytes.subarray(0, 34), 'x', /begins in line 2, at byte 34/],
-    [
-      'a pet without end, behind a commit',
-      Buffer.concat([fileOf([[line(1)]]).bytes.subarray(0, -2), Buffer.from(',{"id":2,"name":"')]),
-      'x',
-      /begins in line 3, at byte 103/,
-    ],
     ['zeros', fileOf([[line(1)]]).bytes, '\0', /begins in line 3, at byte 103/],
     ['an array', Buffer.from(`[\n${line(1)},\n{"id":2,"tag":[`), '[7],', /byte 38 neither/],
-    ['an array in one line', Buffer.from('[{"id":1,"name":"'), 'x', /byte 0 neither/],
     ['blanks', Buffer.from(' '), ' ', /byte 0 neither/],
   ];
 
