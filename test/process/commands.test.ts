@@ -206,7 +206,7 @@ test('Backups and checks beside a service under load have each pet that was ackn
   const service = startOn(t, dataFile);
   const port = await portOf(service);
   const ledger = new PetLedger();
-  const load = startLoad(port, ledger, createRandom(1), 6, true);
+  const load = startLoad(port, ledger, createRandom(1));
   for (let round = 0; round < rounds(2, 20); round += 1) {
     await load.answered(10);
     const [answered, sent] = [ledger.answered, ledger.sent];
