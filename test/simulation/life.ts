@@ -111,7 +111,6 @@ export class Life implements Site {
         this.startError = undefined;
       } catch (error) {
         this.startError = error;
-        this.#expectAllClosed();
       }
     }
   }
@@ -145,7 +144,6 @@ export class Life implements Site {
     await this.#expectSafe(store);
     if (this.isClean && this.where !== 'data file') this.#complain('exits with 0, and lost pets');
     this.#store = undefined;
-    this.#expectAllClosed();
     this.#keep('the next start');
   }
 
@@ -216,11 +214,6 @@ export class Life implements Site {
     const content = contentsOf(worstEnd(this.disk.image, !this.disk.syncsFolders), pattern);
     const lost = (await this.readAll()).filter((pet) => !content.includes(pet.slice(0, -1)));
     for (const pet of lost) this.#complain(`The ${this.where} does not have ${pet}`);
-  }
-
-  #expectAllClosed(): void {
-    const { openCount } = this.disk;
-    if (openCount > 0) this.#complain(`${openCount} files or locks were left open`);
   }
 
   #complain(what: string): void {
