@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
-import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
+import { formatMembers, formatPet } from '../../../src/core/pets/pet-text.ts';
 import type { DiskFile, FileStat } from '../../../src/core/store/disk.ts';
 import {
   blanksOf,
@@ -157,12 +157,6 @@ test('A new file has a mark after at most 64 pets or 1 MiB, and a doubt by itsel
   assert.deepEqual([Math.max(...counts), counts.at(-1)], [64, 2]);
   assert.ok(commits.every((text) => text.length < 1.1 * (1 << 20)));
   assert.deepEqual((await read(Buffer.concat(parts))).pets.length, 3002);
-});
-
-test('The longest pet is read, in a commit with others', async () => {
-  const name = 'n'.repeat(MAX_PET_BYTES - line(2, '').length);
-  const lines = [line(1), line(2, name), line(3)];
-  assert.deepEqual(linesOf(await read(fileOf([lines]).bytes)), lines);
 });
 
 /** The beginning of each file, what follows to its end, and the message. */

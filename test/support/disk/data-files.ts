@@ -1,6 +1,6 @@
 /** Data files of given pets, and what is read of a file. */
 
-import { systemClock, systemMemory, type Memory } from '../../../src/core/base/system.ts';
+import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
 import {
   encodeCommit,
   FILE_END,
@@ -39,13 +39,10 @@ export function fileOf(commits: readonly (readonly Line[])[], word: Word = 'in u
 export const PATH = 'pets.json';
 
 /** Reads a file with this content. */
-export async function read(
-  content: string | Buffer,
-  memory: Memory = systemMemory,
-  givesIds = false,
-): Promise<DataFileContent> {
+export async function read(content: string | Buffer, givesIds = false): Promise<DataFileContent> {
   const file = await createMemoryDisk({ [PATH]: content }).open(PATH, 'read');
-  return readDataFile(PATH, file, { memory, clock: systemClock }, givesIds);
+  const deps = { memory: systemMemory, clock: systemClock };
+  return readDataFile(PATH, file, deps, givesIds);
 }
 
 /** The lines that the tables would be written as. */

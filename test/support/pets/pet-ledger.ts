@@ -20,11 +20,6 @@ export class PetLedger {
   /** The greatest id that was answered or seen. */
   lastId = 0;
 
-  /** How many were sent, whatever became of them. */
-  get sent(): number {
-    return this.#sent.size;
-  }
-
   /** A body for createPet, with a name that no other has, perhaps a long one. */
   newPet(random: Random): string {
     const unit = random.pick(['x', 'é', '\u{1f436}"', '\\/\u2028']);
