@@ -8,7 +8,6 @@ import { DataFile } from '../../src/core/store/data-file.ts';
 import type { Disk } from '../../src/core/store/disk.ts';
 import { openFileStore } from '../../src/core/store/file-store.ts';
 import { intercept } from '../support/disk/intercept.ts';
-import { withMethod } from '../support/replaced-method.ts';
 import { TestClock } from '../support/test-clock.ts';
 import type { Row, RungName } from './variants.ts';
 
@@ -42,8 +41,10 @@ let lastBits = 0;
 /** Calls `use` with the function that opens the row's store. */
 export async function withStore<T>(row: Row, use: (open: OpenStore) => Promise<T>): Promise<T> {
   if (row.name === 'no-lock') {
-    const isOurs = (): DataFile['check'] => async () => 'ours';
-    return withMethod(DataFile, 'check', isOurs, () => use(openWithoutLock));
+    const { prototype } = DataFile;
+    const { check } = prototype;
+    prototype.check = async () => 'ours';
+    return use(openWithoutLock).finally(() => (prototype.check = check));
   }
   return use(row.patches.length === 0 ? RUNGS[row.rung] : await openPatched(row));
 }

@@ -207,16 +207,16 @@ test('Backups and checks beside a service under load have each pet that was ackn
   const service = startOn(t, dataFile);
   const port = await portOf(service);
   const ledger = new PetLedger();
-  const load = startLoad(port, ledger, createRandom(1), 6, true);
+  const load = startLoad(port, ledger, createRandom(1));
   for (let round = 0; round < rounds(2, 20); round += 1) {
     await load.answered(10);
-    const [answered, sent] = [ledger.answered, ledger.sent];
+    const { answered } = ledger;
     const checked = await petstore(`check-data ${dataFile}`);
     assert.match(checked, /^0 .*\n(.*keys?\n)?A service uses the file, /);
     const shown = await petstore(`backup ${copy} --data-file ${dataFile} --replace`);
     const pets = Number(/^0 \S+: ([0-9]+) pets?, /.exec(shown)?.[1]);
     // Each client may have stored one that was not answered, and sent some since.
-    assert.ok(pets >= answered && sent > 0, shown);
+    assert.ok(pets >= answered, shown);
     assert.match(await petstore(`check-data ${copy}`), new RegExp(`^0 .*: ${pets} pets?, `));
   }
   load.stop();

@@ -30,7 +30,7 @@ export interface Site {
   kill(): void;
   /** Lets time pass, until the store has made every attempt that is due. */
   pass(ms: number): Promise<void>;
-  /** The texts of all pets, as every kind of read shows them; undefined if there is no response. */
+  /** The texts of all pets, as a read shows them; undefined if there is no response. */
   readAll(store: PetStore): Promise<readonly string[] | undefined>;
 }
 

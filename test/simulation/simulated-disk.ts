@@ -73,8 +73,6 @@ export class SimulatedDisk {
   /** How many of them failed. */
   failures = 0;
   faults: readonly Fault[] = [];
-  /** How many files are open. */
-  openCount = 0;
   /** False for a file system where no file can have two names. */
   hasLinks = true;
   /** False for a system that syncs no folder. */
@@ -96,7 +94,6 @@ export class SimulatedDisk {
   startProcess(isBeside = false): Disk {
     if (!isBeside) {
       this.#alive.clear();
-      this.openCount = 0;
       this.#locked.clear();
       // It cannot know that a sync failed in an earlier one, so no store could do better.
       this.image = oweNames(this.image);
@@ -118,14 +115,12 @@ export class SimulatedDisk {
     };
     return {
       open: async (path, how, { mode = 0o600 } = {}) =>
-        run(how === 'create' ? 'create' : 'open', path, (failure) => {
+        run(how === 'create' ? 'create' : 'open', path, () => {
           if (how === 'create') {
             if (this.image.names.has(path)) throw systemError('EEXIST', path);
             this.image = createFile(this.image, path, mode);
           }
           const id = this.#idAt(path);
-          // A caller that gets an error cannot close it.
-          if (failure === undefined) this.openCount += 1;
           return this.#openFile(id, run);
         }),
       stat: (path) =>
@@ -265,7 +260,6 @@ export class SimulatedDisk {
         }),
       close: async () => {
         const closed = (): void => {
-          this.openCount -= 1;
           if (isHolder) this.#locked.delete(id);
         };
         run('close', pathNow(), closed, closed);

@@ -2,8 +2,8 @@
  * Deliberate breaks of the etcd store, each a small slip, with the check that notices it. They test
  * the checks: these prove nothing if they miss one of them. All run on the simulated etcd.
  *
- * A check is the simulation with one kind of failure, a case of a script, or the comparison of a
- * near process with a far one. Without a break it passes: simulation.test.ts and simulated.test.ts.
+ * A check is the simulation with one kind of failure, or a case of a script. Without a break it
+ * passes: simulation.test.ts and simulated.test.ts.
  */
 
 import { SILENT, type failEverywhere } from '../../support/etcd/simulation.ts';
@@ -33,8 +33,6 @@ const IN_SIMULATION: Slips<Parameters<typeof failEverywhere>[1]> = {
     'reads without the barrier': [BARRIER, 'this.#waiting.add({ since, end });', 'end(true);'],
   },
   [SILENT]: {
-    'lets a read wait without end': [BARRIER, 'if (waiter.since <= latest)', 'if (false)'],
-    'waits without end for a response': [PROPOSER, 'if (isOver(DOUBT_MS))', 'if (false)'],
     'is ready while it refuses reads': [STORE, 'this.#whyNot(1) ??', 'undefined &&'],
   },
   unsent: {
@@ -54,6 +52,9 @@ const IN_CASES: Slips<string> = {
       'txn.success[0] = put(key, encodeValue(log.digest, encodeCommit(commit))); let response =',
     ],
   },
+  'in-doubt: Beside another writer a process waits for its turn': {
+    'does not wait for its turn': [PROPOSER, 'if (!isAlone)', 'if (false)'],
+  },
   'in-doubt: A read applies all that another process has stored, also if': {
     'ends a catch-up after one response': [LOG, 'found.count > found.keyValues.length', 'false'],
   },
@@ -62,6 +63,9 @@ const IN_CASES: Slips<string> = {
   },
   'in-doubt: A create whose key another process stores meanwhile is a replay': {
     'looks up no key after a conflict': [STORE, 'log.keys.find(key) === undefined', 'true'],
+  },
+  'in-doubt: A create whose response never ends': {
+    'waits without end for a response': [PROPOSER, 'if (isOver(DOUBT_MS))', 'if (false)'],
   },
   'in-doubt: Creates with one key at the same time store one pet': {
     'stores each of two creates with one key': [KEYED, 'if (earlier !== undefined)', 'if (false)'],
@@ -77,6 +81,9 @@ const IN_CASES: Slips<string> = {
   },
   'in-doubt: A create in doubt when the store closes': {
     'closes before its creates have ended': [STORE, 'await this.#queue.whenIdle();', ''],
+  },
+  'working: Working, then out of reach without a failed call': {
+    'lets a read wait without end': [BARRIER, 'if (waiter.since <= latest)', 'if (false)'],
   },
   'lost-log: The last slot was deleted': {
     'does not compare the last slot': [LOG, 'this.#last === undefined', 'true'],
@@ -98,17 +105,9 @@ const IN_CASES: Slips<string> = {
   },
 };
 
-const AMONG_TWO: Slips<'far'> = {
-  far: { 'does not wait for its turn': [PROPOSER, 'if (!isAlone)', 'if (false)'] },
-};
-
 type Simulation = typeof import('../../support/etcd/simulation.ts');
-type Fairness = typeof import('../../support/etcd/fairness.ts');
 
 testSlips(IN_SIMULATION, 'support/etcd/simulation.js', async (loaded: Simulation, fate) => {
   return (await loaded.failEverywhere(1, fate, true)).complaints;
 });
 testScriptSlips('stores/etcd', 'support/etcd/etcd-script.js', IN_CASES);
-testSlips(AMONG_TWO, 'support/etcd/fairness.js', (loaded: Fairness, _far, t) => {
-  return loaded.complaintsOfTheFar(t);
-});

@@ -275,11 +275,11 @@ describe('The client', () => {
     assert.equal(await call(), 'unsent');
   });
 
-  for (const [status, code, message] of [
-    [401, 16, 'etcdserver: invalid auth token'],
-    [400, 3, 'etcdserver: revision of auth store is old'],
-    [400, 3, 'auth: revision in header is old'],
-  ] as const) {
+  for (const message of [
+    'etcdserver: invalid auth token',
+    'etcdserver: revision of auth store is old',
+    'auth: revision in header is old',
+  ]) {
     test(`After "${message}" the client logs in again and repeats the request`, async (t) => {
       let logIns = 0;
       const tokens: (string | undefined)[] = [];
@@ -290,7 +290,7 @@ describe('The client', () => {
         }
         tokens.push(authorization);
         if (authorization === 'token-2') return works(response);
-        return error(status, code, message)(response, request, time);
+        return error(400, 3, message)(response, request, time);
       });
       const user = { user: 'pets', passwordFile: fileOf(t, 'secret\n') };
       assert.equal(await callerOf(t, endpoint, user)(), 'answered');

@@ -73,13 +73,6 @@ test('A data file is the same after it was in etcd, which has its pets', needsEt
   // Neither side is overwritten.
   assert.match(intoEtcd(from, 'copy/'), /^1 petstore: copy\/ already has a log/);
   assert.match(fromEtcd('copy/', to), /^1 petstore: .* exists already/);
-  // Nor is a file made of no log, or a log of no file.
-  const none = join(folder, 'none.json');
-  assert.match(
-    fromEtcd('none/', none),
-    /^1 petstore: There is no log under none\/ in etcd\. .*\n$/,
-  );
-  assert.equal(intoEtcd(none, 'none/'), `1 petstore: There is no data file ${none}\n`);
 });
 
 /** The pets of a data file, with their idempotency keys. */

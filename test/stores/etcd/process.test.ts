@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { withFile } from '../../../src/core/store/disk.ts';
 import { nodeDisk } from '../../../src/core/store/node-disk.ts';
-import { A_PATH, NOT_CONFIGURED, runHere, testCalls, type Call } from '../../process/calls.ts';
+import { A_PATH, runHere, testCalls, type Call } from '../../process/calls.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { listen } from '../../support/http/service.ts';
 import { end, logged } from '../../support/process/process.ts';
@@ -19,10 +19,7 @@ const URLS = 'must be 1 to 100 URLs such as http://127.0.0.1:2379, without a pat
 const ENDS = 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
 
 testCalls([
-  ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
   ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
-  ['init-etcd --etcd', {}, 2, 'petstore: --etcd needs a value\n'],
-  ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
   ...['copy-pets', 'copy-pets --from a --to b'].map((args): Call => {
     return [args, { PETSTORE_ETCD: 'nope' }, 2, `petstore: ${ENDS}\n`];
   }),

@@ -35,24 +35,13 @@ describe('The service on etcd', { concurrency: 3 }, () => {
     const created = await addPet(a);
     assert.equal(created.status, 201);
     assert.equal(await (await listPets(b)).text(), `[${await created.text()}]`);
-    // A process that was halted catches up before it reads, and before it takes an id.
-    services[0].child.kill('SIGSTOP');
-    assert.equal((await addPet(b)).status, 201);
-    services[0].child.kill('SIGCONT');
-    assert.match(await (await listPets(a)).text(), /"id":1,[^]*"id":2,/);
-    assert.match(await (await addPet(a)).text(), /"id":3,/);
     await end(services[0], 'SIGKILL');
     assert.equal((await addPet(b)).status, 201);
-    assert.match(await (await listPets(b)).text(), /"id":3,"name":"Rex"[^]*"id":4,"name":"Rex"/);
+    assert.match(await (await listPets(b)).text(), /"id":1,[^]*"id":2,/);
     const headers = { Authorization: `Bearer ${KEY}` };
     const metrics = await (await fetch(`${b}/metrics`, { headers })).text();
-    for (const line of [
-      /petstore_etcd_calls_total\{call="create",outcome="answered",endpoint="http:[^"]*"\} [1-9]/,
-      /petstore_etcd_conflicts_total \d/,
-      /petstore_etcd_barrier_duration_seconds_count [1-9]/,
-    ]) {
-      assert.match(metrics, line);
-    }
+    assert.match(metrics, /_calls_total\{call="create",.*,endpoint="http:[^"]*"\} 1$/m);
+    assert.match(metrics, /petstore_etcd_barrier_duration_seconds_count [1-9]/);
     assert.equal(await end(services[1], 'SIGTERM'), 0);
   });
 

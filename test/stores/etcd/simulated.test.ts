@@ -1,4 +1,4 @@
-/** The etcd store on a simulated etcd: the contract of PetStore, its scripts, and fairness. */
+/** The etcd store on a simulated etcd: the contract of PetStore, and its scripts. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,13 +7,13 @@ import { AppliedLog } from '../../../src/extras/etcd/applied-log.ts';
 import { decodeMeta, Layout } from '../../../src/extras/etcd/slots.ts';
 import {
   commitsOfOne,
-  openInitialized,
+  init,
   openSimulated,
+  openStore,
   simulated,
   standingClock,
 } from '../../support/etcd/opened-store.ts';
 import { begin } from '../../support/etcd/etcd-script.ts';
-import { complaintsOfTheFar } from '../../support/etcd/fairness.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { testScript } from '../../support/script.ts';
@@ -21,8 +21,8 @@ import { testScript } from '../../support/script.ts';
 testPetStoreContract(
   'The etcd store on a simulated etcd',
   (t) => {
-    const etcd = new SimulatedEtcd();
-    return () => openInitialized(t, simulated(etcd, { clock: standingClock() }));
+    const options = simulated(new SimulatedEtcd(), { clock: standingClock() });
+    return () => init(options).then(() => openStore(t, options));
   },
   { isDurable: true },
 );
@@ -50,8 +50,4 @@ test('The log is counted in stretches, one after the other', async (t) => {
     assert.deepEqual(log.stretch(index), stretch);
   }
   assert.deepEqual(log.stretch(-1), last);
-});
-
-test('A process makes at least a tenth of the commits if another is nearer', async (t) => {
-  assert.deepEqual(await complaintsOfTheFar(t), []);
 });

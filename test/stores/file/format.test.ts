@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
-import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/core/pets/pet-text.ts';
+import { formatMembers, formatPet } from '../../../src/core/pets/pet-text.ts';
 import type { DiskFile, FileStat } from '../../../src/core/store/disk.ts';
 import {
   blanksOf,
@@ -159,25 +159,12 @@ test('A new file has a mark after at most 64 pets or 1 MiB, and a doubt by itsel
   assert.deepEqual((await read(Buffer.concat(parts))).pets.length, 3002);
 });
 
-test('The longest pet is read, in a commit with others', async () => {
-  const name = 'n'.repeat(MAX_PET_BYTES - line(2, '').length);
-  const lines = [line(1), line(2, name), line(3)];
-  assert.deepEqual(linesOf(await read(fileOf([lines]).bytes)), lines);
-});
-
 /** The beginning of each file, what follows to its end, and the message. */
 const FLOODS: readonly (readonly [what: string, start: Buffer, filler: string, message: RegExp])[] =
   [
     ['a name without end', fileOf([]).bytes.subarray(0, 34), 'x', /begins in line 2, at byte 34/],
-    [
-      'a pet without end, behind a commit',
-      Buffer.concat([fileOf([[line(1)]]).bytes.subarray(0, -2), Buffer.from(',{"id":2,"name":"')]),
-      'x',
-      /begins in line 3, at byte 103/,
-    ],
     ['zeros', fileOf([[line(1)]]).bytes, '\0', /begins in line 3, at byte 103/],
     ['an array', Buffer.from(`[\n${line(1)},\n{"id":2,"tag":[`), '[7],', /byte 38 neither/],
-    ['an array in one line', Buffer.from('[{"id":1,"name":"'), 'x', /byte 0 neither/],
     ['blanks', Buffer.from(' '), ' ', /byte 0 neither/],
   ];
 

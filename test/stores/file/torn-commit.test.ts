@@ -70,11 +70,7 @@ FILE_END.copy(OLD_SECTOR);
 const REFUSED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   'Rule 1: it does not begin as the next pet does': [
     LINES.replace('"id":8', '"id":9'),
-    LINES.replace('"id":8', '"id":7'),
-    LINES.slice(1),
     FIRST,
-    ` ${LINES}`,
-    LINES.replace(',{', ',['),
     LINES.replace('"name":"', '"nam":"'),
     ']x',
     'x',
@@ -83,15 +79,12 @@ const REFUSED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   ],
   'Rule 2: an old byte is in a sector with new ones behind it': [
     `]${LINES.slice(1)}`,
-    `]${WHOLE.slice(1)}`,
     `,\n${WHOLE.slice(2)}`,
     Buffer.concat([Buffer.from(']\n'), LONG.subarray(2)]),
   ],
   'Rule 2: zeros begin within a sector, or end there': [
     `${LINES.slice(0, 40)}\0`,
     `${LINES.slice(0, 40)}\0${LINES.slice(41)}`,
-    `${LINES}${'\0'.repeat(600)}`,
-    `\0${LINES.slice(1)}`,
     `\0\0${LINES.slice(2)}`,
     `]\n\0${LINES.slice(3)}`,
     `]\0\n`,
@@ -100,8 +93,6 @@ const REFUSED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   ],
   "Rule 3: something else than the file's end is behind a mark": [
     WHOLE.replace(/\]\n$/, ',{"id":10,"name":"'),
-    WHOLE.replace(/\]\n$/, 'x'),
-    WHOLE.replace(/\]\n$/, ' ]\n'),
     WHOLE.replace(/\]\n$/, ']]'),
     WHOLE.replace(/\]\n$/, '\n'),
     `${WHOLE.slice(0, -2)}${WHOLE}`,
@@ -112,7 +103,6 @@ const REFUSED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
     LINES.replace('"id":9', '"id":10'),
     LINES.replace('é"', 'é'),
     LINES.replace('éé', 'é\x01'),
-    LINES.replace('éé', 'é\t'),
     LINES.replace('éé', 'é\\x'),
     LINES.replace('éé', 'é\\u12G4'),
     LINES.replace('7,', '7.5,'),
@@ -121,7 +111,6 @@ const REFUSED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
     LINES.replace(KEY, KEY.slice(1)),
     LINES.replace('"idempotencyKey"', '"status":"lost","idempotencyKey"'),
     LINES.replace('"idempotencyKey"', '"idempotencykey"'),
-    `${LINES} \x01`,
     `${LINES}  x`,
     `${LINES}${' '.repeat(33)}`,
     `${LINES}\nx`,

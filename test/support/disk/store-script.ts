@@ -31,7 +31,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock, systemMemory } from '../../../src/core/base/system.ts';
 import { StoreUnavailableError } from '../../../src/core/pets/pet-store.ts';
 import { parsePet, splitPets } from '../../../src/core/pets/pet-text.ts';
-import { stringifyPet } from '../../../src/core/pets/pet.ts';
 import { withFile } from '../../../src/core/store/disk.ts';
 import { openFileStore, type FileStore } from '../../../src/core/store/file-store.ts';
 import { readDataFile } from '../../../src/core/store/read-data-file.ts';
@@ -294,14 +293,9 @@ function unescaped(text: string): string {
     );
 }
 
-/** The ids, or how many there are. Checks that all reads show the same pets. */
+/** The ids, or how many there are. */
 async function idsOf(store: FileStore): Promise<string> {
   const pets = splitPets((await store.list({ limit: 100_000 })).text).map(parsePet);
-  assert.equal(store.count().total, pets.length);
-  for (const pet of pets.slice(0, 20)) {
-    assert.equal((await store.get(pet.id))?.text, stringifyPet(pet));
-  }
-  assert.equal(await store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
   if (pets.length > 100) return `${pets.length} pets`;
   return pets.map(({ id }) => id).join(', ') || 'no pets';
 }

@@ -29,7 +29,6 @@ export const needsEtcd = { skip: withoutEtcd } as const;
 if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
-type EtcdMember = ReturnType<typeof startMember>;
 
 /**
  * Starts the members, with more arguments for each; the cluster ends with the context at the
@@ -58,17 +57,15 @@ export async function startCluster(
       ...args,
     ]),
   );
-  /** Resolves when all these members answer; all members by default. */
-  const ready = async (chosen: readonly EtcdMember[] = members): Promise<void> => {
+  /** Resolves when all members answer. */
+  const ready = async (): Promise<void> => {
     if (isSecure) return;
-    for (const { endpoint } of chosen) await until(() => answers(endpoint));
+    for (const { endpoint } of members) await until(() => answers(endpoint));
   };
-  const kill = async (): Promise<void> =>
-    void (await Promise.all(members.map((member) => member.kill())));
-  context.after(kill);
+  context.after(async () => void (await Promise.all(members.map((member) => member.kill()))));
   await ready();
   return {
-    ...{ members, endpoints, ready, kill },
+    ...{ members, endpoints, ready },
     /** POSTs to the gateway of the first member. */
     call: (path: string, body: object) => gateway(endpoints[0] ?? '', path, body),
   };
@@ -80,8 +77,7 @@ export async function clusterOfFile(size: number): Promise<Cluster> {
 }
 
 function startMember(endpoint: string, args: readonly string[]) {
-  const start = (moreArgs: readonly string[] = []): ChildProcess =>
-    spawn(ETCD, [...args, ...moreArgs], { stdio: 'ignore' });
+  const start = (): ChildProcess => spawn(ETCD, args, { stdio: 'ignore' });
   let child = start();
   return {
     endpoint,
@@ -96,8 +92,8 @@ function startMember(endpoint: string, args: readonly string[]) {
       child.kill('SIGKILL');
       await exit;
     },
-    /** Starts the member again on its data; later arguments override earlier ones. */
-    restart: (moreArgs?: readonly string[]): void => void (child = start(moreArgs)),
+    /** Starts the member again on its data. */
+    restart: (): void => void (child = start()),
   };
 }
 

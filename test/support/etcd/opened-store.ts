@@ -11,7 +11,7 @@ import { SERVER_JS } from '../process/process.ts';
 import { run } from '../process/program.ts';
 import { TestClock } from '../test-clock.ts';
 import { until } from '../until.ts';
-import { SimulatedEtcd, type FateOf } from './simulated-etcd.ts';
+import { SimulatedEtcd } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export const rex = { name: 'Rex', categoryId: 1n } as const;
@@ -60,12 +60,6 @@ export function init(options: ClusterOptions): Promise<'made' | 'found'> {
   return initEtcd({ clock: standingClock(), ...options });
 }
 
-/** As `openStore`, on a log that is made first. */
-export async function openInitialized(t: Context, options: ClusterOptions): Promise<EtcdStore> {
-  await init(options);
-  return openStore(t, options);
-}
-
 /** Resolves when a store with this clock waits for no response: its own timers are three. */
 export function idle(time: TestClock): Promise<void> {
   return until(() => time.timers === 3);
@@ -77,18 +71,12 @@ export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {
   return { endpoints, calls: etcd.calls(), clock: new VirtualClock(), ...more };
 }
 
-/**
- * Opens a store on a simulated etcd, which other stores may use, too. `fateOf` decides how each of
- * its calls ends, and may be replaced.
- */
-export async function openSimulated(
-  t: Context,
-  { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
-) {
-  const life = { etcd, clock, fateOf: (() => 'answered') as FateOf };
-  const calls = etcd.calls((...call) => life.fateOf(...call));
-  const store = await openInitialized(t, simulated(etcd, { calls, clock }));
-  return Object.assign(life, { store });
+/** Opens a store on a simulated etcd, with a log that is made first. */
+export async function openSimulated(t: Context) {
+  const etcd = new SimulatedEtcd();
+  const options = simulated(etcd);
+  await init(options);
+  return { etcd, store: await openStore(t, options) };
 }
 
 /** Yields the slots and values of commits of one pet each, for a log with this meta. */

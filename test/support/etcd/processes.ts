@@ -13,10 +13,6 @@ import { Callers, type Site } from '../../simulation/callers.ts';
 import { Model } from '../../simulation/model.ts';
 import { textsOf } from '../pets/next-start.ts';
 
-/** In doubt, a create may wait for 15 s, and a read for 5 s; they end at the next tick. */
-const CREATE_MS = 16_000;
-const READ_MS = 5_500;
-
 export interface LogProcess {
   readonly store: EtcdStore;
   /** From now on nothing that the process sends arrives. */
@@ -28,9 +24,6 @@ interface Options<One> {
   readonly count: number;
   open(): Promise<One>;
   pass(ms: number): Promise<void>;
-  now(): number;
-  /** How many times as long as the README promises a call may take, by the clock `now`. */
-  readonly slack: number;
 }
 
 export class Processes<One extends LogProcess> implements Site {
@@ -56,7 +49,6 @@ export class Processes<One extends LogProcess> implements Site {
   /** Opens a process in addition. */
   async #open(): Promise<EtcdStore> {
     const one = await this.#options.open();
-    this.#watch(one.store);
     this.all = [...this.all, one];
     return one.store;
   }
@@ -74,31 +66,6 @@ export class Processes<One extends LogProcess> implements Site {
   kill(): void {
     for (const { cutOff } of this.all) cutOff();
     this.#ended.push(this.stop());
-  }
-
-  /** Complains of a call that takes longer than the README promises. */
-  #watch(store: EtcdStore): void {
-    const { now, slack } = this.#options;
-    const limits = {
-      create: CREATE_MS,
-      // A client may wait for its other create with the same key first.
-      createOnce: 2 * CREATE_MS,
-      list: READ_MS,
-    };
-    for (const [name, limitMs] of Object.entries(limits)) {
-      const methods = store as unknown as Record<string, (...args: unknown[]) => unknown>;
-      const run = methods[name]!.bind(store);
-      methods[name] = async (...args) => {
-        const startedAt = now();
-        try {
-          // A closed store lists at once, without a promise.
-          return await run(...args);
-        } finally {
-          const tookMs = now() - startedAt;
-          if (tookMs > slack * limitMs) this.callers.complaints.push(`${name}: ${tookMs} ms`);
-        }
-      };
-    }
   }
 
   /** Kills a process. Resolves when another one has taken its place. */

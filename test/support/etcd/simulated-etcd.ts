@@ -33,7 +33,7 @@ const FAILURES = {
 export type Fate = 'answered' | keyof typeof FAILURES;
 
 /** Decides how a call ends, when it is sent; `limit` is that of its first range, or NaN. */
-export type FateOf = (kind: CallKind, limit: number) => Fate | Promise<Fate>;
+type FateOf = (kind: CallKind, limit: number) => Fate | Promise<Fate>;
 
 interface Range {
   readonly key: string;

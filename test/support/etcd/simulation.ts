@@ -72,7 +72,7 @@ async function live(script: Script, seed: number, fault?: Fault) {
     return { store: await openEtcdStore(options), cutOff: () => void (isCutOff = true) };
   };
   const pass = (ms: number): Promise<void> => clock.sleep(ms);
-  const processes = new Processes({ count: 2, open, pass, now: () => clock.now(), slack: 1 });
+  const processes = new Processes({ count: 2, open, pass });
   await script(processes.callers);
   const calls = count;
   for (const arrive of etcd.late) arrive();
