@@ -66,7 +66,7 @@ test('The core alone loses no pet, and stores none twice, if it is killed amid c
   for (let round = 0; round < rounds(2, 8); round += 1) {
     const { service, port } = await serve(path);
     ledger.check(await listAllPets(port));
-    const load = startLoad(port, ledger, random);
+    const load = startLoad(port, ledger, random, 4, true);
     await load.answered(50 + random.below(200));
     await end(service, 'SIGKILL');
     await load.ended;

@@ -207,7 +207,7 @@ test('Backups and checks beside a service under load have each pet that was ackn
   const service = startOn(t, dataFile);
   const port = await portOf(service);
   const ledger = new PetLedger();
-  const load = startLoad(port, ledger, createRandom(1));
+  const load = startLoad(port, ledger, createRandom(1), 6, true);
   for (let round = 0; round < rounds(2, 20); round += 1) {
     await load.answered(10);
     const { answered } = ledger;

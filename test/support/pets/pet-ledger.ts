@@ -13,17 +13,28 @@ export class PetLedger {
   readonly #sent = new Map<string, string>();
   /** By name: the id of each pet that was answered or seen. */
   readonly #ids = new Map<string, number>();
-  /** The bodies of creates that got no 201, to be sent again. */
+
+  /** The names of the pets that were refused, and not sent again. */
+  readonly #refused = new Set<string>();
+
+  /** How much longer a name may be. */
+  maxPaddingBytes = 4000;
+  /** The bodies of creates with a key that got no 201, to be sent again. */
   readonly unanswered: string[] = [];
   /** How many pets were answered with 201. */
   answered = 0;
   /** The greatest id that was answered or seen. */
   lastId = 0;
 
-  /** A body for createPet, with a name that no other has, perhaps a long one. */
+  /** How many were sent, whatever became of them. */
+  get sent(): number {
+    return this.#sent.size;
+  }
+
+  /** A body for createPet, with a name that no other has and that may be so much longer. */
   newPet(random: Random): string {
     const unit = random.pick(['x', 'é', '\u{1f436}"', '\\/\u2028']);
-    const bound = Math.floor(4000 / Buffer.byteLength(JSON.stringify(unit)));
+    const bound = Math.floor(this.maxPaddingBytes / Buffer.byteLength(JSON.stringify(unit)));
     const name = `Pet ${this.#sent.size + 1} ${unit.repeat(random.below(bound))}`;
     const status = random.pick([undefined, 'available', 'pending', 'sold']);
     const body = JSON.stringify({ name, categoryId: random.below(1000), status });
@@ -36,6 +47,11 @@ export class PetLedger {
     const [pet = ''] = petsOf(answer);
     assert.equal(pet, withId(this.#see(pet), body));
     this.answered += 1;
+  }
+
+  /** Takes down a 503, the answer to `body`, which is not sent again. */
+  addRefusal(body: string): void {
+    this.#refused.add((JSON.parse(body) as { name: string }).name);
   }
 
   /** Takes down what a 200 shows: an array of pets, or one. */
@@ -60,6 +76,7 @@ export class PetLedger {
     const { id, name } = JSON.parse(text) as { id: number; name: string };
     assert.equal(text, this.#textOf(name, id));
     assert.equal(id, this.#ids.get(name) ?? id, `${name} is there twice`);
+    assert.ok(!this.#refused.has(name), `${name} was refused`);
     this.#ids.set(name, id);
     this.lastId = Math.max(this.lastId, id);
     return id;

@@ -8,28 +8,48 @@ import type { Random } from '../random.ts';
 import { until } from '../until.ts';
 import { petsOf, type PetLedger } from './pet-ledger.ts';
 
-/** Creates a pet, with a key. A 201 is in the ledger. A pet without a 201 is sent again later. */
-export async function createPet(connection: Wire, ledger: PetLedger, random: Random) {
+/** The outcome of a client that cannot connect. */
+export const REFUSED = 'no connection';
+
+/** Creates a pet. A 201 or a 503 is in the ledger. With a key one without a 201 is sent again. */
+export async function createPet(
+  connection: Wire,
+  ledger: PetLedger,
+  random: Random,
+  hasKey = false,
+): Promise<Outcome> {
   const body = ledger.unanswered.pop() ?? ledger.newPet(random);
   const key = `Idempotency-Key: ${createHash('md5').update(body).digest('hex')}`;
-  const send = () => connection.send('POST', '/v1/pets', body, [key]);
+  const send = () => connection.send('POST', '/v1/pets', body, hasKey ? [key] : []);
   const outcome = await send();
   if (outcome.status === 201) ledger.addAnswer(outcome, body);
-  else ledger.unanswered.push(body);
-  if (outcome.status !== 201 || !random.oneIn(4)) return outcome;
+  else if (hasKey) ledger.unanswered.push(body);
+  else if (outcome.status === 503) ledger.addRefusal(body);
+  if (outcome.status !== 201 || !hasKey || !random.oneIn(4)) return outcome;
   // As a client that lost the response.
   const again = await send();
   if (again.status === 201) assert.equal(again.body, outcome.body);
   return again;
 }
 
-/** Clients that create; half as many read. */
-const CREATORS = 6;
-
-/** Starts the clients. They send a pet without a response again, and some pets with one. */
-export function startLoad(port: number, ledger: PetLedger, random: Random) {
+/**
+ * Starts so many clients that create, and half as many that read. With keys, clients send a pet
+ * without a response again, and some pets with one.
+ */
+export function startLoad(
+  port: number,
+  ledger: PetLedger,
+  random: Random,
+  creators: number,
+  hasKeys = false,
+) {
+  const outcomes: Outcome[] = [];
   let isStopped = false;
-  const create = (connection: Wire): Promise<Outcome> => createPet(connection, ledger, random);
+  /** Requests that are sent from now on may meet a service that stops. */
+  let mayBeLate = false;
+  let lost = 0;
+  const create = (connection: Wire): Promise<Outcome> =>
+    createPet(connection, ledger, random, hasKeys);
   const read = async (connection: Wire): Promise<Outcome> => {
     const near = Math.max(0, ledger.lastId - random.below(5));
     const path = random.oneIn(2) ? `/v1/pets?limit=100&after=${near}` : `/v1/pets/${near + 1}`;
@@ -41,10 +61,13 @@ export function startLoad(port: number, ledger: PetLedger, random: Random) {
   const repeat = async (send: typeof read): Promise<void> => {
     while (!isStopped) {
       const connection = await connectWire(port).catch(() => undefined);
-      if (connection === undefined) return;
+      if (connection === undefined) return void outcomes.push({ status: 'cut', received: REFUSED });
       try {
         for (let isOpen = true; isOpen;) {
+          const isInTime = !mayBeLate;
           const outcome = await send(connection);
+          outcomes.push(outcome);
+          if (outcome.status === 'cut' && isInTime) lost += 1;
           // Some connections are new, some are idle when a stop comes, and some are about to send.
           isOpen = !isStopped && !random.oneIn(10) && isKept(outcome);
           if (random.oneIn(4)) await sleep(random.below(4));
@@ -54,15 +77,19 @@ export function startLoad(port: number, ledger: PetLedger, random: Random) {
       }
     }
   };
-  const creators = Array.from({ length: CREATORS }, () => create);
-  const readers = Array.from({ length: CREATORS / 2 }, () => read);
-  const ended = Promise.all([...creators, ...readers].map(repeat));
+  const kinds = Array.from({ length: creators }, () => create);
+  const readers = Array.from({ length: Math.ceil(creators / 2) }, () => read);
+  const ended = Promise.all([...kinds, ...readers].map(repeat)).then(() => outcomes);
   let hasEnded = false;
   const onEnd = (): void => void (hasEnded = true);
   ended.then(onEnd, onEnd);
   return {
-    /** Resolves when all connections have come to an end. */
+    /** Resolves, with every outcome, when all connections have come to an end. */
     ended,
+    /** Tells when a stop of the service begins, and when another one is ready. */
+    stopping: (isStopping: boolean): void => void (mayBeLate = isStopping),
+    /** How many requests that were sent before a stop began are without a response. */
+    lost: (): number => lost,
     /** Ends each connection after its next response. */
     stop: (): void => void (isStopped = true),
     /** Resolves when so many pets were answered, and rejects if a response was wrong. */
