@@ -85,7 +85,7 @@ export async function readArray(source: Source, start: Buffer, givesIds: boolean
   if (!unread.atEnd || !end.test(unread.bytes.toString('latin1'))) {
     assertUtf8(path, unread.bytes, unread.position);
     const behind = count === 0 ? '' : `behind pet ${count}, `;
-    const guess = 'is a comma, a quote or a bracket missing?';
+    const guess = 'a comma, a quote or a bracket may be missing';
     const nothing = 'neither a pet nor the end of the array follows';
     report(`${behind}at byte ${unread.position} ${nothing}: ${guess}`);
   }
