@@ -46,8 +46,7 @@ for (const [what, [text, lines]] of Object.entries(ARRAYS)) {
 
 const NO_DATA_FILE = 'pets.json is not a petstore data file, which is a JSON array of pets';
 const NO_LIST = 'pets.json is not a list of pets. It was left as it is:\n  ';
-const NEITHER =
-  'behind pet 1, at byte 38 neither a pet nor the end of the array follows: a comma,';
+const NEITHER = 'behind pet 1, at byte 38 neither a pet nor the end of the array follows: a comma,';
 const REFUSED: Readonly<Record<string, readonly [text: string | Buffer, start: string]>> = {
   'has a byte order mark': [`\ufeff[${REX}]`, NO_DATA_FILE],
   'begins with a zero': [`\0[${REX}]`, NO_DATA_FILE],
