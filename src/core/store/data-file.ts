@@ -135,6 +135,7 @@ export class DataFile {
   /** Like `check`, and asks whether the configured path still leads to the file, too. */
   async checkLinks(): Promise<Answer> {
     const { disk, path, configuredPath } = this.#deps;
+    // Undefined if nothing is at the path, or a folder of it is missing: it does not lead here.
     const target = await disk.resolve(configuredPath).catch((error: unknown) => {
       if (codeOf(error) !== 'ENOENT') throw error;
     });
